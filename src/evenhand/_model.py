@@ -1,0 +1,325 @@
+"""The nouns of evenhand, the Protocols between its rooms, and the type aliases.
+
+Imports nothing of ours. Everything here is frozen, keyword-only and columnar: a million probes are ordinary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int32]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
+Scalar: TypeAlias = str | int | float | bool | None
+Verdict: TypeAlias = Literal["disparity", "within tolerance", "inconclusive"]
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A column of category labels, stored as integer codes into a short list of levels.
+
+    Args:
+        codes: int32 array, shape (n,); ``-1`` marks a missing label.
+        levels: the distinct labels; ``codes[i]`` indexes into it.
+
+    >>> f = Factor.of(["b", "a", None, "b"])
+    >>> f.levels, f.codes.tolist()
+    (('b', 'a'), [0, 1, -1, 0])
+    """
+
+    codes: IntArray
+    levels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, labels: Sequence[Any] | npt.NDArray[Any] | Factor) -> Factor:
+        """Codes for any sequence of labels, levels in order of first appearance; None and NaN are missing."""
+        if isinstance(labels, Factor):
+            return labels
+        index: dict[Any, int] = {}
+        codes = np.empty(len(labels), dtype=np.int32)
+        for i, label in enumerate(labels):
+            missing = label is None or label != label
+            codes[i] = -1 if missing else index.setdefault(str(label), len(index))
+        return cls(codes, tuple(index))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: slice | npt.NDArray[Any]) -> Factor:
+        return Factor(self.codes[rows], self.levels)
+
+    def __iter__(self) -> Iterator[str | None]:
+        return (self.levels[c] if c >= 0 else None for c in self.codes.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Factor) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def is_level(self, level: str) -> BoolArray:
+        """Which rows carry `level`; all False where the level does not occur."""
+        code = self.levels.index(level) if level in self.levels else -2
+        return np.asarray(self.codes == code)
+
+    def counts(self) -> dict[str, int]:
+        """Rows per level, in the order of the levels."""
+        found = np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
+        return dict(zip(self.levels, found.tolist(), strict=True))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Probes:
+    """A batch of questions to a model: inputs, and where each one comes from.
+
+    Args:
+        inputs: what the subject is asked, length n (usually texts).
+        factors: name → Factor of length n: the groups (`race`), and the units the row was drawn from
+            (`text`, `term`).
+    """
+
+    inputs: Sequence[Any]
+    factors: Mapping[str, Factor] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Replies:
+    """The answers to a batch, row by row.
+
+    Args:
+        scores: name → float array of length n; NaN exactly where the row is in `errors`.
+        errors: row → reason. A failed row is counted, never lost and never 0.
+    """
+
+    scores: Mapping[str, FloatArray]
+    errors: Mapping[int, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.scores.values()))) if self.scores else len(self.errors)
+
+
+class Subject(Protocol):
+    """What is audited: a synchronous batch callable with a stable identity."""
+
+    @property
+    def id(self) -> str:
+        """Identity of model, version and parameters; part of every journal key. Never a secret."""
+        ...
+
+    def __call__(self, inputs: Sequence[Any], /) -> Replies:
+        """Score `inputs`, in order, one reply or one error per row."""
+        ...
+
+
+Plan: TypeAlias = Generator[Probes, Replies, None]
+"""Yields probes and is sent their replies; does no I/O. A fixed grid ignores what it is sent."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observations:
+    """Equal-length columns: where live audits and recorded audits meet.
+
+    Args:
+        columns: name → array (n,), what measures read (`score`, `y_true`, …).
+        groups: name → Factor (n,), the attributes compared.
+        units: name → Factor (n,), the samples that an estimate generalises over (`text`, `term`).
+        weight: case weights (n,), non-negative, or None for all ones.
+    """
+
+    columns: Columns
+    groups: Mapping[str, Factor] = field(default_factory=dict)
+    units: Mapping[str, Factor] = field(default_factory=dict)
+    weight: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {
+            name: len(c) for part in (self.columns, self.groups, self.units) for name, c in part.items()
+        }
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"columns of different lengths: {lengths}")
+
+    def __len__(self) -> int:
+        for part in (self.columns, self.groups, self.units):
+            for column in part.values():
+                return len(column)
+        return 0
+
+    def take(self, rows: npt.NDArray[Any]) -> Observations:
+        """The same observations, `rows` only (boolean mask or indices)."""
+        return Observations(
+            columns={k: v[rows] for k, v in self.columns.items()},
+            groups={k: v[rows] for k, v in self.groups.items()},
+            units={k: v[rows] for k, v in self.units.items()},
+            weight=None if self.weight is None else self.weight[rows],
+        )
+
+
+class MeasureFunction(Protocol):
+    """``(columns, weights[..., n]) -> values[...]``; NaN where undefined."""
+
+    def __call__(self, columns: Columns, weights: FloatArray, /) -> FloatArray: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measure:
+    """A named function from columns and weights to a number.
+
+    Args:
+        name: as it appears in results, e.g. ``"mean score"``.
+        function: ``(columns, weights[..., n]) -> values[...]``.
+        needs: the columns it reads.
+        better: which direction is better for a group, or None where neither is.
+        reference: paper and formula.
+    """
+
+    name: str
+    function: MeasureFunction
+    needs: tuple[str, ...] = ("score",)
+    better: Literal["higher", "lower"] | None = None
+    reference: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contrast:
+    """How two groups' values become one number, and its value when they are equal.
+
+    Args:
+        name: ``"difference"``, ``"ratio"``, …
+        function: ``(value of the group, value of the reference) -> contrast``.
+        null: the contrast of equal values.
+        forward, back: to and from the scale on which the sampling distribution is nearly normal.
+    """
+
+    name: str
+    function: Callable[[FloatArray, FloatArray], FloatArray]
+    null: float
+    forward: Callable[[FloatArray], FloatArray] = lambda v: v
+    back: Callable[[FloatArray], FloatArray] = lambda v: v
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """One comparison of two groups with its uncertainty.
+
+    Args:
+        measure, contrast: names.
+        group, reference: the two sides, e.g. ``"race=black"`` and ``"race=white"``. `reference` may also name a
+            null ("all", "training data").
+        given: the stratum, e.g. ``"sentiment=negative"``; None for all rows.
+        value, low, high: the estimate and its interval at `level`; None where `why_not` says why.
+        p_value, p_adjusted: two-sided unless `method` says otherwise; raw and after multiplicity.
+        n: rows used. n_group, n_reference: rows on each side.
+        units: sampled dimension → distinct units used, e.g. ``{"text": 40, "term": 80}``.
+        method: how value, interval and p were computed, in words.
+        why_not: reason why there is no (complete) estimate.
+    """
+
+    measure: str
+    contrast: str
+    group: str
+    reference: str
+    given: str | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float = 0.95
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    n: int = 0
+    n_group: int | None = None
+    n_reference: int | None = None
+    units: Mapping[str, int] = field(default_factory=dict)
+    method: str = ""
+    why_not: str | None = None
+
+    def __post_init__(self) -> None:
+        """No NaN or infinity ever stands for 'undefined': that is what `why_not` is for."""
+        for name in ("value", "low", "high", "p_value", "p_adjusted"):
+            number = getattr(self, name)
+            if number is None:
+                continue
+            number = float(number)
+            object.__setattr__(self, name, number if np.isfinite(number) else None)
+        if self.value is None and not self.why_not:
+            object.__setattr__(self, "why_not", "undefined for these data")
+
+    @property
+    def n_units(self) -> int:
+        """Units of the scarcest sampled dimension: what limits the evidence. Rows where nothing is sampled."""
+        return min(self.units.values()) if self.units else self.n
+
+    def with_(self, **changes: Any) -> Estimate:
+        """A copy with some fields changed."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """An estimate held against a tolerance that was declared before looking.
+
+    Args:
+        estimate: what was measured.
+        tolerance: the two bounds of the contrast inside which groups count as treated alike, or None where the
+            estimate is descriptive and no verdict was asked for.
+        verdict: `disparity`, `within tolerance`, `inconclusive`; None for descriptive estimates.
+        because: one sentence for a reader without statistics.
+        rests_on: what carries the estimate, e.g. "carried by 1 of 40 names: Precious".
+        detectable: smallest true gap that this design would have detected with 80 % power, on the contrast's scale.
+        family: the family of claims inside which p was adjusted.
+    """
+
+    estimate: Estimate
+    tolerance: tuple[float, float] | None = None
+    verdict: Verdict | None = None
+    because: str = ""
+    rests_on: str | None = None
+    detectable: float | None = None
+    family: str = ""
+
+
+ChartKind: TypeAlias = Literal[
+    "none", "forest", "density", "heatmap", "line", "band", "scatter", "dumbbell", "bars", "examples", "trace"
+]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exhibit:
+    """A titled table that travels with a result, and how a report may draw it (docs/decisions/0002).
+
+    Args:
+        title: what the reader sees.
+        columns: name → list of JSON scalars, equal lengths.
+        note: one or two sentences: how to read it, what was left out.
+        chart: the drawing; `none` for a plain table.
+        encode: channel → column for the chart, e.g. ``{"x": "score", "color": "group"}``. See `reports/charts.py`.
+    """
+
+    title: str
+    columns: Mapping[str, Sequence[Scalar]]
+    note: str = ""
+    chart: ChartKind = "none"
+    encode: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        lengths = {k: len(v) for k, v in self.columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"exhibit {self.title!r} has columns of different lengths: {lengths}")
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+    def rows(self) -> Iterator[dict[str, Scalar]]:
+        """The table row by row."""
+        for values in zip(*self.columns.values(), strict=True):
+            yield dict(zip(self.columns, values, strict=True))
