@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int32]
+IntArray: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Scalar: TypeAlias = str | int | float | bool | None
@@ -28,7 +28,7 @@ class Factor:
     """A column of category labels, stored as integer codes into a short list of levels.
 
     Args:
-        codes: int32 array, shape (n,); ``-1`` marks a missing label.
+        codes: signed integers, shape (n,); ``-1`` marks a missing label.
         levels: the distinct labels; ``codes[i]`` indexes into it.
 
     >>> f = Factor.of(["b", "a", None, "b"])

@@ -1,1 +1,93 @@
+"""Models and services to audit: names → how to build them, and wrappers that take a Subject and return one."""
 
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+from .._errors import UsageError
+from .._model import Subject
+from .python import from_callable, from_path
+from .wrappers import Batched, Budgeted, Cached, Limited, Retrying
+
+SUBJECTS: dict[str, str] = {
+    "vader": "evenhand.subjects.vader:vader",
+    "textblob": "evenhand.subjects.textblob:textblob",
+    "recorded": "evenhand.subjects.recorded:recorded",
+    "python": "evenhand.subjects.python:from_path",
+}
+"""Name → "module:factory"; a factory takes keyword options and returns a Subject."""
+
+EXTRAS: dict[str, tuple[str, str]] = {"textblob": ("textblob", "textblob")}
+"""Name → (importable package it needs, the extra that installs it)."""
+
+
+def subject(spec: str | Callable[..., Any] | Subject, **options: Any) -> Subject:
+    """A subject from a name, a ``"module:attr"``, a Subject, or any plain callable.
+
+    Args:
+        spec: a name of `evenhand list subjects`; ``"module:attr"`` or ``"path/to/file.py:attr"`` for your own code; an
+            object with an ``id``; or a callable that takes a list of inputs and returns a sequence of floats, a
+            sequence of mappings, a mapping of sequences, or an (n, k) array (then give ``names=``).
+        options: passed to the factory of the name; ``names=`` and ``id=`` for a callable.
+
+    Raises:
+        UsageError: no such name or module, a missing extra, or options that the factory does not take.
+
+    >>> subject(lambda texts: [len(t) for t in texts], id="length")(["ab", "abc"]).scores["score"]
+    array([2., 3.])
+    """
+    if not isinstance(spec, str):
+        if hasattr(spec, "id") and not options:
+            return spec
+        return from_callable(spec, **options)
+    if spec in SUBJECTS:
+        return _built_in(spec, options)
+    if ":" in spec:
+        return from_path(spec, **options)
+    raise UsageError(
+        "unknown-subject",
+        "there is no subject of that name",
+        given=spec,
+        available=sorted(SUBJECTS),
+        hint='your own model is named "module:attr", e.g. my_model:predict',
+    )
+
+
+def _built_in(name: str, options: dict[str, Any]) -> Subject:
+    package, extra = EXTRAS.get(name, ("", ""))
+    if package and importlib.util.find_spec(package) is None:
+        raise UsageError(
+            "missing-extra",
+            f"the subject {name!r} needs a package that is not installed",
+            given=name,
+            expected=f"the package {package}",
+            hint=f"pip install 'evenhand[{extra}]'",
+        )
+    module, _, attribute = SUBJECTS[name].partition(":")
+    factory = getattr(importlib.import_module(module), attribute)
+    try:
+        built: Subject = factory(**options)
+    except TypeError as error:
+        if "argument" not in str(error):
+            raise
+        raise UsageError(
+            "subject-options", f"the subject {name!r} does not take these options: {error}"
+        ) from error
+    return built
+
+
+__all__ = [
+    "EXTRAS",
+    "SUBJECTS",
+    "Batched",
+    "Budgeted",
+    "Cached",
+    "Limited",
+    "Retrying",
+    "from_callable",
+    "from_path",
+    "subject",
+]

@@ -1,0 +1,329 @@
+"""The dataframe door: files and frames become Arrow tables, and their columns numbers, texts and factors, validated.
+
+Files are CSV, TSV, JSON lines, JSON (a list of records), Parquet and Arrow; frames are whatever narwhals reads.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._errors import DataError
+from ._model import Factor, FloatArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
+
+
+def decode(data: bytes, *, name: str = "the file") -> str:
+    """Bytes as text: a byte-order mark decides, then UTF-8, then Windows-1252 where every byte fits.
+
+    Raises:
+        DataError: binary data (NUL bytes) or bytes of no known encoding.
+
+    >>> decode("Zoë".encode("utf-16")), decode("Zoë".encode("latin-1"))
+    ('Zoë', 'Zoë')
+    """
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return data.decode(encoding, errors="strict")
+    if b"\0" in data[:4096]:
+        guess = "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
+        half = data[:4096].count(b"\0") * 2 >= len(data[:4096]) * 0.8
+        if half:
+            return data.decode(guess)
+        raise DataError(
+            "not-text",
+            f"{name} is not a text file: it has NUL bytes",
+            hint="give CSV, JSON lines, Parquet or Arrow",
+        )
+    for encoding in ("utf-8", "cp1252", "latin-1"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise DataError(
+        "encoding", f"the encoding of {name} is not known", expected="UTF-8, UTF-16 with a mark, or Latin-1"
+    )
+
+
+def read_table(source: Any, *, columns: Sequence[str] | None = None) -> pa.Table:
+    """Anything tabular as an Arrow table.
+
+    Args:
+        source: a path; a dataframe that narwhals or Arrow's PyCapsule interface reads; a mapping of columns; a sequence
+            of mappings; or a structured NumPy array.
+        columns: only these, where given.
+
+    Raises:
+        DataError: no such file, empty, damaged, a format that is not read, or a missing column (near names are named).
+    """
+    import pyarrow as pa
+
+    if isinstance(source, str | os.PathLike):
+        table = _read_file(Path(source))
+    elif isinstance(source, pa.Table):
+        table = source
+    elif isinstance(source, Mapping):
+        table = _from_mapping(source)
+    elif isinstance(source, np.ndarray) and source.dtype.names:
+        table = _from_mapping({n: source[n] for n in source.dtype.names})
+    elif isinstance(source, Sequence) and source and all(isinstance(r, Mapping) for r in source):
+        table = pa.Table.from_pylist([dict(r) for r in source])
+    else:
+        table = _from_frame(source)
+    duplicated = sorted({n for n in table.column_names if table.column_names.count(n) > 1})
+    if duplicated:
+        raise DataError("duplicate-columns", "column names must be unique", given=", ".join(duplicated))
+    if columns is not None:
+        for name in columns:
+            require(table, name)
+        table = table.select(list(dict.fromkeys(columns)))
+    return table
+
+
+def require(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """A column, or an error that names the near ones."""
+    if name not in table.column_names:
+        raise DataError(
+            "missing-column", f"there is no column {name!r}", given=name, available=table.column_names
+        )
+    return table.column(name)
+
+
+def numbers(table: pa.Table, name: str) -> FloatArray:
+    """A column as floats (n,); missing and "" become NaN, text that is not a number is an error."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    column = require(table, name)
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        return _parsed(column.to_pylist(), name)
+    if types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    try:
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(
+            "not-a-number", f"the column {name!r} holds {column.type}", expected="numbers"
+        ) from error
+
+
+def text_column(table: pa.Table, name: str) -> list[str | None]:
+    """A column as texts; numbers are written out, missing stays None."""
+    values = require(table, name).to_pylist()
+    return [None if v is None else str(v) for v in values]
+
+
+def factor(table: pa.Table, name: str) -> Factor:
+    """A column as a Factor; missing, NaN and "" are missing, whole numbers lose their ".0", booleans are labels."""
+    import pyarrow.compute as pc
+    import pyarrow.types as types
+
+    column = require(table, name).combine_chunks()
+    if types.is_floating(column.type):
+        values = column.to_numpy(zero_copy_only=False)
+        labels = np.unique(values[~np.isnan(values)])
+        names = tuple(str(int(v)) if float(v).is_integer() else str(v) for v in labels)
+        codes = np.searchsorted(labels, values)
+        return Factor(np.where(np.isnan(values), -1, codes).astype(np.int32), names)
+    if not types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    levels = [None if v is None else str(v) for v in column.dictionary.to_pylist()]
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    merged = Factor.of([None if v is None or not v.strip() else v for v in levels])
+    return Factor(np.append(merged.codes, -1)[codes].astype(np.int32), merged.levels)
+
+
+def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Iterable[Any]]) -> None:
+    """A plain CSV of columns, for files that evenhand itself reads back."""
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    csv.write_csv(pa.table({k: list(v) for k, v in columns.items()}), os.fspath(path))
+
+
+def _read_file(path: Path) -> pa.Table:
+    import pyarrow as pa
+
+    if not path.exists():
+        near = [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
+        raise DataError("no-such-file", "there is no such file", given=path, available=sorted(near)[:50])
+    if path.is_file() and path.stat().st_size == 0:
+        raise DataError("empty-file", "the file is empty", given=path)
+    suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    try:
+        table = _reader(suffix.lower().removesuffix(".gz"), path)(path)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError, EOFError) as error:
+        raise DataError("unreadable-file", f"the file cannot be read: {_brief(error)}", given=path) from error
+    if table.num_columns == 0 or table.num_rows == 0:
+        raise DataError("empty-file", "the file has no rows", given=path)
+    return table
+
+
+def _reader(suffix: str, path: Path) -> Any:
+    readers = {
+        ".jsonl": _read_json_lines,
+        ".ndjson": _read_json_lines,
+        ".json": _read_json,
+        ".parquet": _read_parquet,
+        ".pq": _read_parquet,
+        ".arrow": _read_arrow,
+        ".feather": _read_arrow,
+        ".ipc": _read_arrow,
+        **dict.fromkeys(_DELIMITED, _read_delimited),
+    }
+    if suffix not in readers:
+        raise DataError(
+            "unknown-format", "the format of this file is not read", given=path, available=sorted(readers)
+        )
+    return readers[suffix]
+
+
+def _read_delimited(path: Path) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    with pa.input_stream(os.fspath(path), compression="detect") as stream:
+        data = stream.read()
+    text = decode(data, name=path.name)
+    header = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = _DELIMITED.get(path.suffix.lower()) or _delimiter(header)
+    convert = csv.ConvertOptions(
+        strings_can_be_null=True, null_values=["", "NA", "NaN", "nan", "None", "null", "NULL"]
+    )
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    read = csv.ReadOptions(block_size=max(1 << 24, len(data) // 8))
+    return csv.read_csv(
+        pa.BufferReader(text.encode("utf-8")), read_options=read, parse_options=parse, convert_options=convert
+    )
+
+
+def _delimiter(header: str) -> str:
+    counts = {d: header.count(d) for d in (",", ";", "\t", "|")}
+    best = max(counts, key=lambda d: counts[d])
+    return best if counts[best] else ","
+
+
+def _read_json_lines(path: Path) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.json as json
+
+    with pa.input_stream(os.fspath(path), compression="detect") as stream:
+        data = decode(stream.read(), name=path.name).encode("utf-8")
+    options = json.ReadOptions(block_size=max(1 << 24, len(data)))
+    return json.read_json(pa.BufferReader(data), read_options=options)
+
+
+def _read_json(path: Path) -> pa.Table:
+    import json
+
+    import pyarrow as pa
+
+    text = decode(path.read_bytes(), name=path.name)
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        if "Extra data" in str(error):
+            return _read_json_lines(path)
+        raise DataError("unreadable-file", f"the file is not JSON: {_brief(error)}", given=path) from error
+    if isinstance(value, list) and value and all(isinstance(r, dict) for r in value):
+        return pa.Table.from_pylist(value)
+    if isinstance(value, dict) and value and all(isinstance(c, list) for c in value.values()):
+        return _from_mapping(value)
+    raise DataError(
+        "json-shape",
+        "this JSON is not a table",
+        given=path,
+        expected="a list of records, or an object of equally long lists",
+    )
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    import pyarrow.parquet as parquet
+
+    return parquet.read_table(os.fspath(path))
+
+
+def _read_arrow(path: Path) -> pa.Table:
+    import pyarrow as pa
+
+    with pa.memory_map(os.fspath(path)) as source:
+        try:
+            return pa.ipc.open_file(source).read_all()
+        except pa.ArrowInvalid:
+            source.seek(0)
+            return pa.ipc.open_stream(source).read_all()
+
+
+def _from_mapping(columns: Mapping[str, Any]) -> pa.Table:
+    import pyarrow as pa
+
+    lengths = {k: len(v) for k, v in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise DataError("column-lengths", "columns of different lengths", given=lengths)
+    try:
+        return pa.table({str(k): _arrow_column(v) for k, v in columns.items()})
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise DataError("mixed-column", f"a column mixes kinds of values: {_brief(error)}") from error
+
+
+def _arrow_column(values: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(values, Factor):
+        return pa.array(list(values), type=pa.string())
+    if isinstance(values, np.ndarray | pa.Array | pa.ChunkedArray):
+        return values
+    return pa.array(list(values), from_pandas=True)
+
+
+def _from_frame(source: Any) -> pa.Table:
+    import narwhals as nw
+    import pyarrow as pa
+
+    if hasattr(source, "__arrow_c_stream__") and not hasattr(source, "iloc"):
+        return pa.table(source)
+    try:
+        frame = nw.from_native(source)
+        collected = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        return collected.to_arrow()
+    except (TypeError, pa.ArrowInvalid, pa.ArrowTypeError, ValueError) as error:
+        raise DataError(
+            "not-a-table",
+            f"this cannot be read as a table: {_brief(error)}",
+            given=type(source).__name__,
+            expected="a path, a dataframe, a mapping of columns, or a list of records",
+        ) from error
+
+
+def _parsed(values: list[str | None], name: str) -> FloatArray:
+    out = np.full(len(values), np.nan)
+    for row, value in enumerate(values):
+        if value is None or not value.strip():
+            continue
+        try:
+            out[row] = float(value)
+        except ValueError:
+            raise DataError(
+                "not-a-number",
+                f"the column {name!r} holds text that is not a number (row {row + 1})",
+                given=value,
+                expected="numbers",
+                hint="decimal commas are not read; write 0.5",
+            ) from None
+    return out
+
+
+def _brief(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

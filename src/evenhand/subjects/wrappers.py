@@ -1,0 +1,326 @@
+"""Wrappers that take a Subject and return a Subject: ``Cached(Retrying(Limited(client)))``.
+
+Each keeps the id of what it wraps, since none changes an answer.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from .._errors import BudgetSpent, CredentialError, JournalError, SubjectError
+from .._model import FloatArray, Replies, Subject
+from .._store import Journal
+from .python import join
+
+
+class Transient(str):
+    """The reason of a row that may succeed when it is asked again; `Retrying` looks for it.
+
+    >>> reason = Transient("HTTP 429", retry_after=2.0)
+    >>> reason, reason.retry_after
+    ('HTTP 429', 2.0)
+    """
+
+    __slots__ = ("retry_after",)
+    retry_after: float | None
+
+    def __new__(cls, reason: str, *, retry_after: float | None = None) -> Transient:
+        made = super().__new__(cls, reason)
+        made.retry_after = retry_after
+        return made
+
+
+@runtime_checkable
+class Streaming(Protocol):
+    """A subject that can hand over replies as they arrive, so that a journal can keep them at once."""
+
+    @property
+    def id(self) -> str: ...
+
+    def __call__(self, inputs: Sequence[Any], /) -> Replies: ...
+
+    def arrivals(self, inputs: Sequence[Any], /) -> Iterator[tuple[list[int], Replies]]:
+        """(rows of `inputs`, their replies), in any order, each row exactly once."""
+        ...
+
+
+def arrivals(subject: Subject, inputs: Sequence[Any]) -> Iterator[tuple[list[int], Replies]]:
+    """The replies of any subject as they arrive: all at once where it cannot stream."""
+    if isinstance(subject, Streaming):
+        yield from subject.arrivals(inputs)
+    else:
+        yield list(range(len(inputs))), subject(inputs)
+
+
+def gather(parts: Iterator[tuple[list[int], Replies]], n: int) -> Replies:
+    """Arrivals in any order as Replies of length `n`; a row that never arrived is an error."""
+    pieces = list(parts)
+    order = np.array([row for rows, _ in pieces for row in rows], dtype=np.int64)
+    joined = join([replies for _, replies in pieces], [len(rows) for rows, _ in pieces])
+    scores: dict[str, FloatArray] = {}
+    for name, column in joined.scores.items():
+        scores[name] = np.full(n, np.nan)
+        scores[name][order] = column
+    errors = {int(order[at]): reason for at, reason in joined.errors.items()}
+    seen = np.zeros(n, dtype=np.bool_)
+    seen[order] = True
+    errors.update({int(row): "no reply arrived" for row in np.flatnonzero(~seen)})
+    return Replies(scores=scores, errors=errors)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batched:
+    """Asks in batches of at most `size` inputs and hands over each batch as it arrives.
+
+    >>> from evenhand.subjects import from_callable
+    >>> sizes = []
+    >>> model = from_callable(lambda xs: sizes.append(len(xs)) or [1.0] * len(xs), id="ones")
+    >>> len(Batched(subject=model, size=2)(["a", "b", "c"])), sizes
+    (3, [2, 1])
+    """
+
+    subject: Subject
+    size: int
+
+    @property
+    def id(self) -> str:
+        return self.subject.id
+
+    def __call__(self, inputs: Sequence[Any], /) -> Replies:
+        return gather(self.arrivals(inputs), len(inputs))
+
+    def arrivals(self, inputs: Sequence[Any], /) -> Iterator[tuple[list[int], Replies]]:
+        for start in range(0, len(inputs), self.size):
+            part = inputs[start : start + self.size]
+            for rows, replies in arrivals(self.subject, part):
+                yield [start + row for row in rows], replies
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cached:
+    """Asks the journal first and keeps what arrives; equal inputs of one batch are asked once.
+
+    Args:
+        repeat: index of a deliberate repetition; different indices never share a reply.
+    """
+
+    subject: Subject
+    journal: Journal
+    repeat: int = 0
+
+    @property
+    def id(self) -> str:
+        return self.subject.id
+
+    def __call__(self, inputs: Sequence[Any], /) -> Replies:
+        known = self.journal.fetch(self.id, inputs, repeat=self.repeat)
+        rows = np.flatnonzero(~known.missing)
+        parts = [(rows.tolist(), Replies(scores={n: c[rows] for n, c in known.scores.items()}))]
+        try:
+            parts.extend(self._ask(inputs, np.flatnonzero(known.missing).tolist()))
+        except BudgetSpent as spent:
+            spent.arrived = gather(iter(parts + getattr(spent, "pieces", [])), len(inputs))  # type: ignore[attr-defined]
+            raise
+        return gather(iter(parts), len(inputs))
+
+    def _ask(self, inputs: Sequence[Any], missing: list[int]) -> Iterator[tuple[list[int], Replies]]:
+        positions: dict[Any, list[int]] = {}
+        for row in missing:
+            value = inputs[row]
+            positions.setdefault(value if isinstance(value, str) else repr(value), []).append(row)
+        copies = list(positions.values())
+        unique = [inputs[rows[0]] for rows in copies]
+        pieces: list[tuple[list[int], Replies]] = []
+        try:
+            for rows, replies in arrivals(self.subject, unique) if unique else ():
+                self.journal.put(self.id, [unique[r] for r in rows], replies, repeat=self.repeat)
+                pieces.append(_spread(rows, replies, copies))
+                yield pieces[-1]
+        except BudgetSpent as spent:
+            spent.pieces = pieces  # type: ignore[attr-defined]
+            raise
+
+
+def _spread(rows: list[int], replies: Replies, copies: list[list[int]]) -> tuple[list[int], Replies]:
+    """One reply to every row that asked the same."""
+    back = [(at, row) for at, unique in enumerate(rows) for row in copies[unique]]
+    source = np.array([at for at, _ in back], dtype=np.int64)
+    scores = {name: column[source] for name, column in replies.scores.items()}
+    errors = {i: replies.errors[at] for i, (at, _) in enumerate(back) if at in replies.errors}
+    return [row for _, row in back], Replies(scores=scores, errors=errors)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retrying:
+    """Asks again, with jitter, the rows whose error is `Transient` and whole calls that failed in passing.
+
+    Args:
+        attempts: tries in all. timeout: seconds after which no further try begins.
+        wait_initial, wait_max: seconds before the second try, and at most between tries; a service's Retry-After wins.
+    """
+
+    subject: Subject
+    attempts: int = 5
+    timeout: float | None = 300.0
+    wait_initial: float = 0.2
+    wait_max: float = 30.0
+
+    @property
+    def id(self) -> str:
+        return self.subject.id
+
+    def __call__(self, inputs: Sequence[Any], /) -> Replies:
+        import stamina
+
+        state: dict[int, tuple[dict[str, float], str | None]] = {}
+        try:
+            for attempt in stamina.retry_context(
+                on=_wait_for,
+                attempts=self.attempts,
+                timeout=self.timeout,
+                wait_initial=self.wait_initial,
+                wait_max=self.wait_max,
+                wait_jitter=self.wait_initial,
+            ):
+                with attempt:
+                    self._try(inputs, state)
+        except _StillFailing:
+            pass  # the rows keep their last error: counted, shown, asked again by the next run
+        return _assemble(state, len(inputs))
+
+    def _try(self, inputs: Sequence[Any], state: dict[int, tuple[dict[str, float], str | None]]) -> None:
+        todo = [r for r in range(len(inputs)) if r not in state or isinstance(state[r][1], Transient)]
+        replies = self.subject([inputs[r] for r in todo])
+        waits = []
+        for at, row in enumerate(todo):
+            reason = replies.errors.get(at)
+            state[row] = ({n: float(c[at]) for n, c in replies.scores.items()}, reason)
+            if isinstance(reason, Transient):
+                waits.append(reason.retry_after)
+        if waits:
+            asked = [w for w in waits if w is not None]
+            raise _StillFailing(max(asked) if asked else None)
+
+
+class _StillFailing(Exception):
+    def __init__(self, retry_after: float | None) -> None:
+        self.retry_after = retry_after
+        super().__init__("some rows may succeed when asked again")
+
+
+def _wait_for(error: Exception) -> bool | float:
+    if isinstance(error, _StillFailing):
+        return error.retry_after if error.retry_after is not None else True
+    final = isinstance(error, CredentialError | BudgetSpent | SubjectError | JournalError)
+    return not final and isinstance(error, ConnectionError | TimeoutError | OSError)
+
+
+def _assemble(state: dict[int, tuple[dict[str, float], str | None]], n: int) -> Replies:
+    names = list(dict.fromkeys(name for scores, _ in state.values() for name in scores))
+    columns = {name: np.full(n, np.nan) for name in names}
+    for row, (scores, _) in state.items():
+        for name, value in scores.items():
+            columns[name][row] = value
+    errors = {row: reason for row, (_, reason) in state.items() if reason is not None}
+    errors.update({row: "no reply arrived" for row in range(n) if row not in state})
+    return Replies(scores=columns, errors=errors)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limited:
+    """Lets through at most `calls` inputs and `characters` characters a second, and `concurrency` calls at a time.
+
+    A call waits until its share has accrued since the last one; nothing is dropped.
+    """
+
+    subject: Subject
+    calls: float | None = None
+    characters: float | None = None
+    concurrency: int | None = None
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    _free_at: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    _places: threading.BoundedSemaphore | None = field(init=False, default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.concurrency is not None:
+            object.__setattr__(self, "_places", threading.BoundedSemaphore(self.concurrency))
+
+    @property
+    def id(self) -> str:
+        return self.subject.id
+
+    def __call__(self, inputs: Sequence[Any], /) -> Replies:
+        self._await_turn(len(inputs), sum(len(str(i)) for i in inputs))
+        if self._places is None:
+            return self.subject(inputs)
+        with self._places:
+            return self.subject(inputs)
+
+    def _await_turn(self, calls: int, characters: int) -> None:
+        with self._lock:
+            now = self.clock()
+            starts = now
+            for name, rate, amount in (
+                ("calls", self.calls, calls),
+                ("characters", self.characters, characters),
+            ):
+                if rate:
+                    free = max(self._free_at.get(name, now), now)
+                    starts = max(starts, free)
+                    self._free_at[name] = free + amount / rate
+        if starts > now:
+            self.sleep(starts - now)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budgeted:
+    """Stops before `calls` inputs, or `money`, would be passed; put it inside `Cached`, where only real calls count.
+
+    Args:
+        price: money for one input, or a function of the input.
+    """
+
+    subject: Subject
+    calls: int | None = None
+    money: float | None = None
+    price: float | Callable[[Any], float] = 0.0
+    spent: dict[str, float] = field(default_factory=lambda: {"calls": 0.0, "money": 0.0}, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    @property
+    def id(self) -> str:
+        return self.subject.id
+
+    def __call__(self, inputs: Sequence[Any], /) -> Replies:
+        return gather(self.arrivals(inputs), len(inputs))
+
+    def arrivals(self, inputs: Sequence[Any], /) -> Iterator[tuple[list[int], Replies]]:
+        allowed = self._reserve(inputs)
+        if allowed:
+            yield from arrivals(self.subject, inputs[:allowed])
+        if allowed < len(inputs):
+            raise BudgetSpent(
+                "budget-spent",
+                f"the budget is spent: {int(self.spent['calls'])} inputs asked, {self.spent['money']:.2f} paid",
+                expected=f"{len(inputs) - allowed} more inputs in this batch",
+                hint="run again with a larger budget; every reply that arrived is in the journal",
+            )
+
+    def _reserve(self, inputs: Sequence[Any]) -> int:
+        with self._lock:
+            for at, value in enumerate(inputs):
+                price = self.price(value) if callable(self.price) else self.price
+                calls, money = self.spent["calls"] + 1, self.spent["money"] + price
+                over = self.money is not None and money > self.money + 1e-9
+                if over or (self.calls is not None and calls > self.calls):
+                    return at
+                self.spent.update(calls=calls, money=money)
+        return len(inputs)
