@@ -1,1 +1,1 @@
-
+"""Uncertainty; knows nothing of bias. Pure functions of numpy arrays."""
