@@ -1,0 +1,319 @@
+"""The words and numbers that every report shares: headlines, sentences, and text made safe to show.
+
+Pure text in, pure text out; each format escapes what it gets from here once more, in its own way.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from evenhand._json import SEVERITY
+from evenhand._model import Finding, Verdict
+
+if TYPE_CHECKING:
+    from evenhand._result import Result
+
+NULLS: dict[str, float] = {"ratio": 1.0, "odds ratio": 1.0, "impact ratio": 1.0, "AUC": 0.5, "auc": 0.5}
+"""Contrast → its value when groups are equal, where that is not 0."""
+
+_BIDI = {*"\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
+_BREAKS = {*"\t\n\r\x0b\x0c\x85\u2028\u2029"}
+
+
+def visible(text: str) -> str:
+    r"""`text` on one line with nothing hidden: control characters replaced, direction controls spelled out.
+
+    Audited text may hold terminal escapes, or controls that make a sentence read differently from what it is.
+
+    >>> visible("a\x1b[31mb\u202ec\nd")
+    'a�[31mb⟨U+202E⟩c d'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_show(c) for c in text)
+
+
+def _show(c: str) -> str:
+    if c in _BREAKS:
+        return " "
+    if c in _BIDI:
+        return f"⟨U+{ord(c):04X}⟩"
+    kind = unicodedata.category(c)
+    return "\N{REPLACEMENT CHARACTER}" if kind in ("Cc", "Cs") else c
+
+
+def isolated(text: str) -> str:
+    """`visible(text)`, kept from reordering its surroundings where it has right-to-left letters."""
+    shown = visible(text)
+    if any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in shown):
+        return f"\u2068{shown}\u2069"
+    return shown
+
+
+def number(value: float | None, *, signed: bool = False) -> str:
+    """About three significant digits, a true minus sign, never a long tail.
+
+    >>> number(-0.05171), number(1234567.0), number(0.3, signed=True), number(None)
+    ('−0.0517', '1,234,567', '+0.300', '–')
+    """
+    if value is None:
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 1e7 or size < 1e-4:
+        text = f"{size:.2e}"
+    elif size >= 1000:
+        text = f"{size:,.0f}"
+    else:
+        digits = max(0, min(4, 2 - math.floor(math.log10(size))))
+        text = f"{size:.{digits}f}"
+    sign = "−" if value < 0 else "+" if signed else ""
+    return sign + text
+
+
+def short(value: float) -> str:
+    """`number`, without trailing zeros: for tolerances and axes.
+
+    >>> short(0.1), short(-0.25), short(2.0)
+    ('0.1', '−0.25', '2')
+    """
+    text = number(value)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def p_words(p: float | None) -> str:
+    """A p-value as readers expect it.
+
+    >>> p_words(0.0004), p_words(0.0312), p_words(None)
+    ('p < 0.001', 'p = 0.031', '')
+    """
+    if p is None:
+        return ""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.9995 else "p = 1"
+
+
+def tolerance_words(finding: Finding) -> str:
+    """The declared tolerance: ``±0.1`` where it is symmetric about 0, else its two bounds."""
+    if finding.tolerance is None:
+        return ""
+    low, high = finding.tolerance
+    if low == -high:
+        return f"±{short(high)}"
+    if math.isinf(low):
+        return f"at most {short(high)}"
+    if math.isinf(high):
+        return f"at least {short(low)}"
+    return f"{short(low)} to {short(high)}"
+
+
+def interval_words(finding: Finding) -> str:
+    """Value and interval, or the reason why there is none.
+
+    >>> from evenhand._model import Estimate
+    >>> e = Estimate(
+    ...     measure="m", contrast="difference", group="a", reference="b", value=0.1, low=0.02, high=0.18
+    ... )
+    >>> interval_words(Finding(estimate=e))
+    '0.100 (95 % interval 0.0200 to 0.180)'
+    """
+    e = finding.estimate
+    if e.value is None:
+        return f"not estimated: {visible(e.why_not or 'no reason recorded')}"
+    if e.low is None and e.high is None:
+        return f"{number(e.value)} (no interval{': ' + visible(e.why_not) if e.why_not else ''})"
+    return f"{number(e.value)} ({level_words(e.level)} interval {_side(e.low, '−∞')} to {_side(e.high, '∞')})"
+
+
+def level_words(level: float) -> str:
+    """``95 %``, ``97.5 %``."""
+    return f"{level * 100:.6g} %"
+
+
+def _side(bound: float | None, open_side: str) -> str:
+    return open_side if bound is None else number(bound)
+
+
+def comparison(finding: Finding) -> str:
+    """Who is compared with whom, and where."""
+    e = finding.estimate
+    where = f", given {visible(e.given)}" if e.given else ""
+    return f"{visible(e.group)} against {visible(e.reference)}{where}"
+
+
+def sentence(finding: Finding) -> str:
+    """The finding's own plain sentence, or a neutral one built from the estimate."""
+    if finding.because:
+        return visible(finding.because)
+    e = finding.estimate
+    return f"{visible(e.measure)} ({visible(e.contrast)}), {comparison(finding)}: {interval_words(finding)}."
+
+
+def sizes(finding: Finding) -> str:
+    """What the estimate stands on: rows, rows a side, units."""
+    e = finding.estimate
+    sides = (
+        f" ({e.n_group:,} and {e.n_reference:,})"
+        if e.n_group is not None and e.n_reference is not None
+        else ""
+    )
+    units = "".join(f", {count:,} {visible(_plural(unit, count))}" for unit, count in e.units.items())
+    return f"{e.n:,} {_plural('row', e.n)}{sides}{units}"
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 or word.endswith("s") else f"{word}s"
+
+
+def null_of(finding: Finding) -> float:
+    """The contrast's value when the two groups are equal."""
+    name = finding.estimate.contrast
+    return NULLS.get(name, 1.0 if "ratio" in name and "log" not in name else 0.0)
+
+
+def worst_first(findings: Sequence[Finding]) -> list[Finding]:
+    """Disparities, then inconclusive ones, then the rest; otherwise in the order given."""
+    order: dict[Verdict | None, int] = {v: i for i, v in enumerate(SEVERITY)}
+    return sorted(findings, key=lambda f: order.get(f.verdict, len(order)))
+
+
+def headline(result: Result) -> str:
+    """The verdict of the whole audit, for a reader without statistics."""
+    tally = result.verdicts
+    bad, unsure, fine = tally["disparity"], tally["inconclusive"], tally["within tolerance"]
+    total = bad + unsure + fine
+    if not result.findings:
+        return "Nothing was compared."
+    if total == 0:
+        n = len(result.findings)
+        return (
+            f"{n} {_plural('estimate', n)}, none held against a tolerance: this describes and does not judge."
+        )
+    if bad:
+        lead = f"Disparity found in {_of(bad, total)}."
+        rest = f" {_of(unsure, total, capital=True)} {_are(unsure)} inconclusive." if unsure else ""
+        return lead + rest
+    if not unsure:
+        whole = "The one comparison lies" if total == 1 else f"All {total} comparisons lie"
+        return f"No disparity: {whole[0].lower()}{whole[1:]} within the tolerance."
+    could = _could_detect(result.findings)
+    if not fine:
+        whole = "the one comparison is" if total == 1 else f"all {total} comparisons are"
+        return f"No verdict: {whole} inconclusive{could}."
+    return (
+        f"No disparity found beyond the tolerance; {_of(unsure, total)} {_are(unsure)} inconclusive{could}."
+    )
+
+
+def _of(count: int, total: int, *, capital: bool = False) -> str:
+    if count == total:
+        text = "the one comparison" if total == 1 else f"all {total} comparisons"
+        return text.capitalize() if capital else text
+    return f"{count} of {total} comparisons"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _could_detect(findings: Sequence[Finding]) -> str:
+    """The smallest gaps that the inconclusive comparisons could have shown, where one scale holds them all."""
+    unsure = [f for f in findings if f.verdict == "inconclusive"]
+    known = sorted(abs(f.detectable) for f in unsure if f.detectable is not None)
+    if not known or len({f.estimate.contrast for f in unsure}) > 1:
+        return ""
+    least, most = short(known[0]), short(known[-1])
+    gaps = f"gaps of {least}" if least == most else f"gaps of {least} to {most}, depending on the comparison"
+    return f": this design could have detected {gaps}"
+
+
+def advice(result: Result) -> list[str]:
+    """What to do next, one sentence each, worst first."""
+    tally = result.verdicts
+    lines = []
+    if not result.complete:
+        lines.append("The audit stopped early. Resume it before relying on any of this.")
+    if tally["disparity"]:
+        lines.append(
+            "Look at each disparity below: first at its size against the tolerance, then at what it rests on. "
+            "A gap carried by one word or one text points to that word or text."
+        )
+    if tally["inconclusive"]:
+        lines.append(
+            "Inconclusive does not mean fair: the data could neither show a gap nor rule one out. "
+            "More texts, names or rows narrow the interval."
+        )
+    if tally["within tolerance"] and not tally["disparity"] and not tally["inconclusive"]:
+        lines.append(
+            "The whole interval of each comparison lies inside the tolerance that was declared beforehand."
+        )
+    return lines
+
+
+def counts_words(result: Result) -> str:
+    """``3,200 probes, 0 failed``."""
+    return ", ".join(f"{n:,} {visible(name)}" for name, n in result.counts.items())
+
+
+def brief(result: Result, limit: int = 12) -> str:
+    """A few lines for a Python prompt: title, headline, a table of verdicts."""
+    state = "" if result.complete else " (incomplete)"
+    lines = [f"<Result {result.audit}: {_cut(visible(result.title), 80)}{state}>", headline(result)]
+    shown = worst_first(result.findings)[:limit]
+    rows = [(f.verdict or "–", comparison(f), visible(f.estimate.measure), _compact(f)) for f in shown]
+    if rows:
+        widths = [min(38, max(len(row[i]) for row in rows)) for i in range(3)]
+        for row in rows:
+            cells = [_cut(cell, width).ljust(width) for cell, width in zip(row, widths, strict=False)]
+            lines.append("  " + "  ".join([*cells, row[3]]))
+    if len(result.findings) > limit:
+        lines.append(f"  … and {len(result.findings) - limit} more: see .table()")
+    return "\n".join(lines)
+
+
+def _compact(finding: Finding) -> str:
+    e = finding.estimate
+    if e.value is None:
+        return _cut(f"not estimated: {visible(e.why_not or '')}", 50)
+    return (
+        f"{number(e.value)} [{_side(e.low, '−∞')}, {_side(e.high, '∞')}]"
+        if (e.low, e.high) != (None, None)
+        else number(e.value)
+    )
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+_TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+def word_diff(before: str, after: str) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
+    """Both texts cut into pieces, each with whether it was changed. Joined, the pieces give the texts back.
+
+    >>> word_diff("He left.", "She left.")
+    ([('He', True), (' left.', False)], [('She', True), (' left.', False)])
+    """
+    import difflib
+
+    a, b = _TOKEN.findall(before), _TOKEN.findall(after)
+    if len(a) * len(b) > 4_000_000:  # difflib is quadratic; a text this long is shown unmarked
+        return [(before, False)], [(after, False)]
+    left: list[tuple[str, bool]] = []
+    right: list[tuple[str, bool]] = []
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        _append(left, "".join(a[i1:i2]), tag != "equal")
+        _append(right, "".join(b[j1:j2]), tag != "equal")
+    return left, right
+
+
+def _append(pieces: list[tuple[str, bool]], text: str, changed: bool) -> None:
+    if text:
+        pieces.append((text, changed))
