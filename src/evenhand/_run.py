@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import BudgetSpent
-from ._model import Factor, FloatArray, Observations, Plan, Probes, Replies, Subject
-from ._store import Journal
-from .subjects.python import join
-from .subjects.wrappers import Batched, Cached
+from evenhand._errors import BudgetSpent
+from evenhand._model import Factor, FloatArray, Observations, Plan, Probes, Replies, Subject
+from evenhand._store import Journal
+from evenhand.subjects.python import join
+from evenhand.subjects.wrappers import Batched, Cached
 
 Progress = Callable[[int, int], None]
 """Called with (rows asked so far, rows failed so far) after every batch."""

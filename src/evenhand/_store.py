@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import JournalError
-from ._model import BoolArray, FloatArray, Replies
+from evenhand._errors import JournalError
+from evenhand._model import BoolArray, FloatArray, Replies
 
 APPLICATION_ID = 0x45564E48  # "EVNH": tells our files from other programs' databases
 SCHEMA_VERSION = 1

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._errors import DataError
-from ._model import Factor, FloatArray
+from evenhand._errors import DataError
+from evenhand._model import Factor, FloatArray
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,10 +7,10 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any
 
-from .._errors import UsageError
-from .._model import Subject
-from .python import from_callable, from_path
-from .wrappers import Batched, Budgeted, Cached, Limited, Retrying
+from evenhand._errors import UsageError
+from evenhand._model import Subject
+from evenhand.subjects.python import from_callable, from_path
+from evenhand.subjects.wrappers import Batched, Budgeted, Cached, Limited, Retrying
 
 SUBJECTS: dict[str, str] = {
     "vader": "evenhand.subjects.vader:vader",

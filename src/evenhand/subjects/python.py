@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import SubjectError, UsageError
-from .._model import FloatArray, Replies
+from evenhand._errors import SubjectError, UsageError
+from evenhand._model import FloatArray, Replies
 
 
 @dataclass(frozen=True, kw_only=True)

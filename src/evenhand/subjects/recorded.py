@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._model import FloatArray, Replies
-from .._table import numbers, read_table, text_column
+from evenhand._model import FloatArray, Replies
+from evenhand._table import numbers, read_table, text_column
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._model import Replies
+from evenhand._model import Replies
 
 
 @dataclass(frozen=True, kw_only=True)

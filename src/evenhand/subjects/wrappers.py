@@ -13,10 +13,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from .._errors import BudgetSpent, CredentialError, JournalError, SubjectError
-from .._model import FloatArray, Replies, Subject
-from .._store import Journal
-from .python import join
+from evenhand._errors import BudgetSpent, CredentialError, JournalError, SubjectError
+from evenhand._model import FloatArray, Replies, Subject
+from evenhand._store import Journal
+from evenhand.subjects.python import join
 
 
 class Transient(str):
