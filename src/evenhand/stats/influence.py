@@ -1,0 +1,210 @@
+"""What a difference rests on: the influence of each sampled unit, and how few of them carry the gap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand._errors import UsageError
+from evenhand._model import FloatArray
+from evenhand.stats.crossed import Rows, difference, prepare
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Influence:
+    """How far the difference moves when each unit of one dimension is left out.
+
+    Args:
+        codes: (U,) the units, as the caller numbered them, most influential first.
+        without: (U,) the difference without the unit; NaN where the unit is a whole group.
+        change: (U,) difference − difference without the unit: what the unit contributes.
+        side: (U,) 0 where the unit occurs only in the group, 1 only in the reference, −1 in both.
+        value: the difference with all units.
+    """
+
+    codes: npt.NDArray[np.intp]
+    without: FloatArray
+    change: FloatArray
+    side: npt.NDArray[np.intp]
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Carried:
+    """The fewest units whose removal takes a gap away.
+
+    Args:
+        k: how many units; None where no removal of up to half of the units does.
+        of: units of the dimension.
+        codes: the k units, most influential first.
+        value: the difference with all units. without: the difference without those k.
+        rule: what "takes away" meant, in words.
+        fragile: True where k is at most 1, or at most 5 % of the units.
+    """
+
+    k: int | None
+    of: int
+    codes: tuple[int, ...]
+    value: float
+    without: float | None
+    rule: str
+    fragile: bool
+
+
+def influence(
+    score: npt.ArrayLike,
+    *,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    units: Mapping[str, npt.ArrayLike],
+    unit: str,
+    weight: npt.ArrayLike | None = None,
+) -> Influence:
+    """Leave-one-out influence of every unit of one dimension, from sums alone (no refitting).
+
+    Args:
+        score, a, b, units, weight: as in `difference`. unit: the dimension, a name of `units`.
+
+    Raises:
+        UsageError: as `difference`.
+
+    >>> i = influence([5, 1, 1, 1], a=[1, 1, 0, 0], b=[0, 0, 1, 1], units={"term": [0, 1, 2, 3]}, unit="term")
+    >>> i.codes[0], i.value, i.without[0]
+    (np.int64(0), 2.0, np.float64(0.0))
+    """
+    rows = prepare(score, a=a, b=b, units=units, over=(unit,), weight=weight)
+    return _influence(rows)
+
+
+def _influence(rows: Rows) -> Influence:
+    means = rows.means()
+    d = rows.dimensions[0]
+    left = d.leave_one_out()
+    without = left[0] - left[1]
+    value = float(means[0] - means[1])
+    change = value - without
+    order = np.argsort(-np.nan_to_num(np.abs(change), nan=np.inf), kind="stable")
+    side = np.where((d.total > 0).all(axis=0), -1, (d.total[1] > 0).astype(int))
+    return Influence(
+        codes=d.levels[order],
+        without=without[order],
+        change=change[order],
+        side=side[order].astype(np.intp),
+        value=value,
+    )
+
+
+def carried(
+    score: npt.ArrayLike,
+    *,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    units: Mapping[str, npt.ArrayLike],
+    unit: str,
+    weight: npt.ArrayLike | None = None,
+    share: float = 0.5,
+) -> Carried:
+    """The smallest number of units whose removal takes away at least `share` of the gap (or turns its sign).
+
+    Units are removed greedily, each time the one whose removal shrinks the gap most; every step costs one pass over
+    the sums. At most half of the units are tried: a gap that needs more is carried by the group as a whole.
+
+    Args:
+        score, a, b, units, unit, weight: as in `influence`.
+        share: of the gap that must go, in (0, 1]; 1 asks for a gap of zero or of the other sign.
+
+    Raises:
+        UsageError: `bad-share`, and as `difference`.
+
+    One name of eight makes the whole gap:
+
+    >>> term = [0, 1, 2, 3, 4, 5, 6, 7]
+    >>> a = [t < 4 for t in term]
+    >>> c = carried([9, 1, 1, 1, 1, 1, 1, 1], a=a, b=[not x for x in a], units={"term": term}, unit="term")
+    >>> c.k, c.of, c.codes, c.without, c.fragile
+    (1, 8, (0,), 0.0, True)
+    """
+    if not 0.0 < share <= 1.0:
+        raise UsageError("bad-share", "the share of the gap that must go is outside (0, 1]", given=share)
+    rows = prepare(score, a=a, b=b, units=units, over=(unit,), weight=weight)
+    d = rows.dimensions[0]
+    n = len(d.levels)
+    means = rows.means()
+    value = float(means[0] - means[1])
+    rule = f"takes away at least {share:.0%} of the gap"
+    if not np.isfinite(value) or value == 0.0:
+        return Carried(k=None, of=n, codes=(), value=value, without=None, rule=rule, fragile=False)
+    total, sums, gone = d.total.copy(), d.score.copy(), []
+    for _ in range(n // 2):
+        rest = total.sum(axis=1, keepdims=True) - total
+        with np.errstate(invalid="ignore", divide="ignore"):
+            left = (sums.sum(axis=1, keepdims=True) - sums) / rest
+        possible = np.all(rest > 1e-12 * d.total.sum(axis=1, keepdims=True), axis=0) & (total.sum(axis=0) > 0)
+        toward = np.where(possible, (left[0] - left[1]) * np.sign(value), np.inf)
+        best = int(np.argmin(toward))
+        if not np.isfinite(toward[best]):
+            break
+        gone.append(int(d.levels[best]))
+        total[:, best] = sums[:, best] = 0.0
+        if toward[best] <= (1 - share) * abs(value) + 1e-12 * abs(value):
+            k = len(gone)
+            without = float(toward[best] * np.sign(value))
+            return Carried(
+                k=k,
+                of=n,
+                codes=tuple(gone),
+                value=value,
+                without=without,
+                rule=rule,
+                fragile=k <= max(1, n // 20),
+            )
+    return Carried(k=None, of=n, codes=(), value=value, without=None, rule=rule, fragile=False)
+
+
+def fragile_significance(
+    score: npt.ArrayLike,
+    *,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    units: Mapping[str, npt.ArrayLike],
+    unit: str,
+    over: Sequence[str] | None = None,
+    weight: npt.ArrayLike | None = None,
+    alpha: float = 0.05,
+    most: int = 5,
+) -> tuple[int, ...] | None:
+    """The units, most influential first, without which the difference is no longer significant at `alpha`.
+
+    Args:
+        over: the units generalised over when testing, as in `difference`. most: how many removals are tried.
+
+    Returns:
+        their codes; () where it is not significant to begin with; None where `most` removals do not undo it.
+
+    >>> term = list(range(12))
+    >>> a = [t < 6 for t in term]
+    >>> x = [9, 8, 9, 8, 9, 8, 1, 2, 1, 2, 1, 2]
+    >>> fragile_significance(x, a=a, b=[not t for t in a], units={"term": term}, unit="term") is None
+    True
+    """
+    x = np.asarray(score, dtype=float)
+    in_a, in_b = np.asarray(a, dtype=bool).copy(), np.asarray(b, dtype=bool).copy()
+    codes = np.asarray(units[unit]) if unit in units else None
+    gone: list[int] = []
+    for step in range(most + 1):
+        p = difference(x, a=in_a, b=in_b, units=units, weight=weight, over=over).p_value
+        if p is None or p > alpha:
+            return tuple(gone)
+        if step == most or codes is None:
+            break
+        found = influence(x, a=in_a, b=in_b, units=units, unit=unit, weight=weight)
+        helps = np.nan_to_num(found.change * np.sign(found.value), nan=-np.inf)
+        worst = int(found.codes[int(np.argmax(helps))])
+        gone.append(worst)
+        keep = codes != worst
+        in_a &= keep
+        in_b &= keep
+    return None

@@ -1,0 +1,91 @@
+"""What a design could have found: power, smallest detectable gap, and the sample that would be needed."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr, stdtrit
+
+from evenhand._errors import UsageError
+from evenhand.stats.interval import quantile
+
+
+def power(gap: float, se: float, *, df: float | None = None, alpha: float = 0.05) -> float:
+    """Chance that a two-sided t-test at `alpha` calls a true difference of `gap` significant.
+
+    Args:
+        gap: true difference. se: standard error of its estimate. df: None for a normal statistic.
+
+    Source: noncentral t with noncentrality gap/se, by integrating the normal over the χ² of the standard error.
+
+    >>> round(power(0.0, 1.0, df=20), 3), round(power(2.8015, 1.0), 3)
+    (0.05, 0.8)
+    """
+    if se <= 0:
+        return 1.0 if gap else alpha
+    critical = quantile(1 - alpha / 2, df)
+    shift = abs(gap) / se
+    if df is None or df > 1e6:
+        return float(ndtr(shift - critical) + ndtr(-shift - critical))
+    from scipy.special import chdtri
+
+    # s/σ = √(χ²/df): Gauss–Legendre over its distribution function, fine enough for a power to 4 digits.
+    x, w = np.polynomial.legendre.leggauss(200)
+    s = np.sqrt(chdtri(df, (1 - x) / 2) / df)
+    inside = ndtr(shift - critical * s) + ndtr(-shift - critical * s)
+    return float(np.sum(w / 2 * inside))
+
+
+def detectable(
+    se: float, *, df: float | None = None, alpha: float = 0.05, wanted: float = 0.8
+) -> float | None:
+    """The smallest true difference that this design finds with power `wanted`, in units of the score.
+
+    Args:
+        se, df: of the estimate at hand. alpha: two-sided. wanted: power in (alpha, 1).
+
+    Returns:
+        a positive gap; None where se is not positive.
+
+    Raises:
+        UsageError: `bad-power`.
+
+    >>> round(detectable(1.0), 3), round(detectable(0.5, df=18), 3)
+    (2.802, 1.481)
+    """
+    if not alpha < wanted < 1:
+        raise UsageError("bad-power", "power must lie between alpha and 1", given=wanted)
+    if not se > 0 or not np.isfinite(se):
+        return None
+    from scipy.optimize import brentq
+
+    high = 2 * (quantile(1 - alpha / 2, df) + quantile(wanted, df)) + 1
+    return float(se * brentq(lambda k: power(k, 1.0, df=df, alpha=alpha) - wanted, 0.0, high))
+
+
+def units_needed(
+    gap: float, se: float, units: int, *, alpha: float = 0.05, wanted: float = 0.8
+) -> int | None:
+    """How many units of the limiting dimension would find `gap`, where `units` of them gave `se`.
+
+    The standard error shrinks as 1/√units while the other dimension is not the bottleneck, so this is a lower bound
+    in a crossed design. Degrees of freedom are taken as units − 1.
+
+    Returns:
+        a count ≥ 2; None for a gap of 0 or an se of 0.
+
+    >>> units_needed(0.1, 0.05, 20)
+    42
+    """
+    if not gap or not se > 0:
+        return None
+    n = 2.0
+    for _ in range(50):
+        df = max(n - 1, 1.0)
+        reach = float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, wanted))
+        wanted_n = units * (reach * se / gap) ** 2
+        # Small df overstate the need; a damped step settles between them.
+        step = max(2.0, (n + wanted_n) / 2)
+        if abs(step - n) < 0.01:
+            break
+        n = step
+    return int(np.ceil(n - 0.02))

@@ -1,0 +1,344 @@
+"""Rates: intervals for one, for differences and ratios of two, and exact tests of small tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import bdtr, bdtrc, betaincinv, gammaln
+
+from evenhand._errors import UsageError
+from evenhand._model import FloatArray
+from evenhand.stats.interval import Inference, check_level, from_standard_error, quantile, tail
+
+
+def _counts(hits: float, n: float) -> None:
+    if not (0 <= hits <= n) or not np.isfinite(n):
+        raise UsageError(
+            "bad-counts", "a count of hits must lie between 0 and the number of trials", given=(hits, n)
+        )
+
+
+def _no_trials(method: str, level: float) -> Inference:
+    return Inference(level=level, method=method, why_not="a group has no cases")
+
+
+def wilson(hits: float, n: float, *, level: float = 0.95) -> Inference:
+    """Score interval of one rate (Wilson 1927): (p̂ + z²/2n ± z√(p̂q̂/n + z²/4n²))/(1 + z²/n).
+
+    Args:
+        hits, n: counts (an effective sample size may be fractional), 0 ≤ hits ≤ n.
+
+    Raises:
+        UsageError: `bad-counts`.
+
+    >>> i = wilson(8, 10)
+    >>> i.value, round(i.low, 4), round(i.high, 4)
+    (0.8, 0.4902, 0.9433)
+    """
+    check_level(level)
+    _counts(hits, n)
+    if n == 0:
+        return _no_trials("Wilson", level)
+    z, p = quantile(0.5 + level / 2, None), hits / n
+    middle, below = p + z**2 / (2 * n), 1 + z**2 / n
+    reach = z * float(np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)))
+    low = 0.0 if hits == 0 else (middle - reach) / below
+    high = 1.0 if hits == n else (middle + reach) / below
+    return Inference(value=p, low=max(0.0, low), high=min(1.0, high), level=level, method="Wilson")
+
+
+def clopper_pearson(hits: int, n: int, *, level: float = 0.95) -> Inference:
+    """Exact interval of one rate from beta quantiles (Clopper & Pearson 1934); never covers less than `level`.
+
+    Raises:
+        UsageError: `bad-counts`.
+
+    >>> i = clopper_pearson(8, 10)
+    >>> round(i.low, 4), round(i.high, 4)
+    (0.4439, 0.9748)
+    """
+    check_level(level)
+    _counts(hits, n)
+    if n == 0:
+        return _no_trials("Clopper–Pearson", level)
+    side = (1 - level) / 2
+    low = 0.0 if hits == 0 else float(betaincinv(hits, n - hits + 1, side))
+    high = 1.0 if hits == n else float(betaincinv(hits + 1, n - hits, 1 - side))
+    return Inference(value=hits / n, low=low, high=high, level=level, method="Clopper–Pearson")
+
+
+def newcombe(hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float = 0.95) -> Inference:
+    """p_a − p_b with the hybrid score interval (Newcombe 1998, method 10); p from the pooled score test.
+
+    Raises:
+        UsageError: `bad-counts`.
+
+    >>> i = newcombe(56, 70, 48, 80)
+    >>> round(i.value, 4), round(i.low, 4), round(i.high, 4)
+    (0.2, 0.0524, 0.3339)
+    """
+    method = "Newcombe's hybrid score interval, pooled score test"
+    if n_a == 0 or n_b == 0:
+        return _no_trials(method, check_level(level))
+    one, two = wilson(hits_a, n_a, level=level), wilson(hits_b, n_b, level=level)
+    p1, l1, u1, p2, l2, u2 = (
+        float(v) for v in (one.value, one.low, one.high, two.value, two.low, two.high) if v is not None
+    )
+    d = p1 - p2
+    return Inference(
+        value=d,
+        low=d - float(np.hypot(p1 - l1, u2 - p2)),
+        high=d + float(np.hypot(u1 - p1, p2 - l2)),
+        p_value=_pooled_p(hits_a, n_a, hits_b, n_b),
+        level=level,
+        method=method,
+    )
+
+
+def _pooled_p(hits_a: float, n_a: float, hits_b: float, n_b: float) -> float | None:
+    pooled = (hits_a + hits_b) / (n_a + n_b)
+    se = float(np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b)))
+    # Nobody or everybody selected in both groups: the data hold no evidence against equality.
+    return tail((hits_a / n_a - hits_b / n_b) / se, None) if se > 0 else 1.0
+
+
+def agresti_caffo(hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float = 0.95) -> Inference:
+    """p_a − p_b with Wald's interval after adding one hit and one miss to each group (Agresti & Caffo 2000).
+
+    Raises:
+        UsageError: `bad-counts`.
+
+    >>> i = agresti_caffo(8, 10, 4, 10)
+    >>> round(i.value, 4), round(i.low, 4), round(i.high, 4)
+    (0.4, -0.0379, 0.7046)
+    """
+    check_level(level)
+    _counts(hits_a, n_a)
+    _counts(hits_b, n_b)
+    method = "Agresti–Caffo interval, pooled score test"
+    if n_a == 0 or n_b == 0:
+        return _no_trials(method, level)
+    p, q = (hits_a + 1) / (n_a + 2), (hits_b + 1) / (n_b + 2)
+    se = float(np.sqrt(p * (1 - p) / (n_a + 2) + q * (1 - q) / (n_b + 2)))
+    on = from_standard_error(p - q, se, level=level, method=method)
+    return on.with_(value=hits_a / n_a - hits_b / n_b, p_value=_pooled_p(hits_a, n_a, hits_b, n_b))
+
+
+def katz(hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float = 0.95) -> Inference:
+    """p_a / p_b with the log interval (Katz et al. 1978): se² = 1/x_a − 1/n_a + 1/x_b − 1/n_b; p on the log scale.
+
+    Returns:
+        why_not where a rate is 0: the log of the ratio is not finite (see `miettinen_nurminen`).
+
+    Raises:
+        UsageError: `bad-counts`.
+
+    >>> i = katz(34, 76, 50, 92)
+    >>> round(i.value, 4), round(i.low, 3), round(i.high, 3)
+    (0.8232, 0.602, 1.125)
+    """
+    check_level(level)
+    _counts(hits_a, n_a)
+    _counts(hits_b, n_b)
+    method = "Katz's log interval of a ratio of rates"
+    if n_a == 0 or n_b == 0:
+        return _no_trials(method, level)
+    if hits_b == 0:
+        return Inference(level=level, method=method, why_not="the reference's rate is 0")
+    if hits_a == 0:
+        return Inference(value=0.0, level=level, method=method, why_not="the group's rate is 0")
+    variance = 1 / hits_a - 1 / n_a + 1 / hits_b - 1 / n_b
+    ratio = hits_a / n_a / (hits_b / n_b)
+    if variance <= 0:
+        return Inference(value=ratio, level=level, method=method, why_not="both rates are 1")
+    on = from_standard_error(float(np.log(ratio)), float(np.sqrt(variance)), level=level, method=method)
+    assert on.low is not None
+    assert on.high is not None
+    return on.with_(value=ratio, low=float(np.exp(on.low)), high=float(np.exp(on.high)))
+
+
+def miettinen_nurminen(
+    hits_a: float, n_a: float, hits_b: float, n_b: float, *, kind: str = "ratio", level: float = 0.95
+) -> Inference:
+    """p_a / p_b (or p_a − p_b) with the score interval under the restricted maximum likelihood.
+
+    Inverts the χ² score test, so it exists where a rate is 0: the ratio's lower bound is then 0, or its upper one is
+    absent (unbounded).
+
+    Args:
+        kind: ``"ratio"`` or ``"difference"``.
+
+    Raises:
+        UsageError: `bad-counts`, `bad-kind`.
+
+    Source: Miettinen & Nurminen (1985), Comparative analysis of two rates, eq. 8 to 13.
+
+    >>> i = miettinen_nurminen(0, 20, 5, 20)
+    >>> i.value, i.low, round(i.high, 3)
+    (0.0, 0.0, 0.705)
+    """
+    check_level(level)
+    _counts(hits_a, n_a)
+    _counts(hits_b, n_b)
+    if kind not in ("ratio", "difference"):
+        raise UsageError("bad-kind", "unknown contrast", given=kind, available=["ratio", "difference"])
+    method = f"Miettinen–Nurminen score interval of a {kind}"
+    if n_a == 0 or n_b == 0:
+        return _no_trials(method, level)
+    if kind == "ratio" and hits_b == 0:
+        return Inference(level=level, method=method, why_not="the reference's rate is 0")
+    p, q = hits_a / n_a, hits_b / n_b
+    value = p / q if kind == "ratio" else p - q
+    score = _score_ratio if kind == "ratio" else _score_difference
+    z = quantile(0.5 + level / 2, None)
+
+    def outside(contrast: float, sign: float) -> float:
+        return sign * score(contrast, hits_a, n_a, hits_b, n_b) - z
+
+    if kind == "ratio":
+        low = 0.0 if hits_a == 0 else _root(lambda t: outside(np.exp(t), 1.0), -20.0, float(np.log(value)))
+        if hits_a > 0:
+            low = float(np.exp(low))
+        start = float(np.log(value)) if value > 0 else -20.0
+        high = float(np.exp(_root(lambda t: outside(np.exp(t), -1.0), 20.0, start)))
+    else:
+        edge = 1 - 1e-9
+        low = -1.0 if outside(-edge, 1.0) <= 0 else _root(lambda t: outside(t, 1.0), -edge, value)
+        high = 1.0 if outside(edge, -1.0) <= 0 else _root(lambda t: outside(t, -1.0), edge, value)
+    return Inference(
+        value=value,
+        low=low,
+        high=high,
+        p_value=_pooled_p(hits_a, n_a, hits_b, n_b),
+        level=level,
+        method=method,
+    )
+
+
+def _root(f: Callable[[float], float], out: float, inside: float) -> float:
+    """Where f changes sign between `out` (positive) and `inside` (not positive), by bisection."""
+    for _ in range(200):
+        middle = (out + inside) / 2
+        if f(middle) > 0:
+            out = middle
+        else:
+            inside = middle
+        if abs(out - inside) < 1e-12:
+            break
+    return (out + inside) / 2
+
+
+def _score_ratio(ratio: float, x: float, n: float, y: float, m: float) -> float:
+    """Signed root of the score statistic for p_a = ratio·p_b (eq. 9, 10), N/(N−1) included."""
+    total = n + m
+    # Restricted estimate of p_b: root of A p² + B p + C.
+    a, b, c = total * ratio, -(n * ratio + x + m + y * ratio), x + y
+    q = (-b - np.sqrt(max(b * b - 4 * a * c, 0.0))) / (2 * a)
+    p = min(ratio * q, 1.0)
+    variance = (p * (1 - p) / n + ratio**2 * q * (1 - q) / m) * total / (total - 1)
+    gap = x / n - ratio * y / m
+    return float(gap / np.sqrt(variance)) if variance > 1e-300 else float(np.sign(gap)) * np.inf
+
+
+def _score_difference(d: float, x: float, n: float, y: float, m: float) -> float:
+    """Signed root of the score statistic for p_a = p_b + d (eq. 8, 11), N/(N−1) included."""
+    total = n + m
+    q = _restricted_reference(d, x, n, y, m)
+    p = min(max(q + d, 0.0), 1.0)
+    variance = (p * (1 - p) / n + q * (1 - q) / m) * total / (total - 1)
+    gap = x / n - y / m - d
+    return float(gap / np.sqrt(variance)) if variance > 1e-300 else float(np.sign(gap)) * np.inf
+
+
+def _restricted_reference(d: float, x: float, n: float, y: float, m: float) -> float:
+    """p_b that maximises x·log(q+d) + (n−x)·log(1−q−d) + y·log q + (m−y)·log(1−q), by bisection of the slope."""
+    low, high = max(0.0, -d), min(1.0, 1.0 - d)
+
+    def slope(q: float) -> float:
+        tiny = 1e-300
+        p = q + d
+        return float(
+            x / max(p, tiny) - (n - x) / max(1 - p, tiny) + y / max(q, tiny) - (m - y) / max(1 - q, tiny)
+        )
+
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    return (low + high) / 2
+
+
+def fisher_exact(hits_a: int, n_a: int, hits_b: int, n_b: int) -> float:
+    """Two-sided p of Fisher's exact test: the tables no likelier than the one seen (Fisher 1922).
+
+    Raises:
+        UsageError: `bad-counts`.
+
+    >>> round(fisher_exact(3, 10, 8, 10), 4)
+    0.0698
+    """
+    _counts(hits_a, n_a)
+    _counts(hits_b, n_b)
+    hits, total = hits_a + hits_b, n_a + n_b
+    k = np.arange(max(0, hits - n_b), min(hits, n_a) + 1)
+
+    def log_choose(n: float, r: FloatArray) -> FloatArray:
+        return np.asarray(gammaln(n + 1) - gammaln(r + 1) - gammaln(n - r + 1))
+
+    logs = (
+        log_choose(n_a, k.astype(float))
+        + log_choose(n_b, (hits - k).astype(float))
+        - log_choose(total, np.array([float(hits)]))
+    )
+    seen = logs[hits_a - k[0]]
+    return float(min(1.0, np.sum(np.exp(logs[logs <= seen + 1e-7]))))
+
+
+def mcnemar_exact(b: int, c: int, *, level: float = 0.95) -> Inference:
+    """Odds b/c of the two kinds of discordant pairs, exact binomial p and Clopper–Pearson interval.
+
+    Args:
+        b, c: pairs that changed only one way, and only the other.
+
+    Returns:
+        value b/c (None where c = 0), its interval (an unbounded side is None), p of b ~ Binomial(b + c, ½).
+
+    Raises:
+        UsageError: `bad-counts`.
+
+    Source: McNemar (1947), exact form.
+
+    >>> i = mcnemar_exact(10, 2)
+    >>> i.value, round(i.p_value, 4), round(i.low, 3)
+    (5.0, 0.0386, 1.066)
+    """
+    _counts(b, b + c)
+    method = "exact McNemar, Clopper–Pearson odds"
+    if b + c == 0:
+        return Inference(level=check_level(level), method=method, why_not="no discordant pair")
+    n, k = b + c, min(b, c)
+    p = min(1.0, 2 * float(bdtr(k, n, 0.5)))
+    share = clopper_pearson(b, n, level=level)
+    assert share.low is not None
+    assert share.high is not None
+    low = share.low / (1 - share.low)
+    high = share.high / (1 - share.high) if share.high < 1 else None
+    return Inference(
+        value=b / c if c else None,
+        low=low,
+        high=high,
+        p_value=p,
+        level=level,
+        method=method,
+        why_not=None if c else "no pair changed the other way: the odds are unbounded",
+    )
+
+
+def binomial_tail(hits: int, n: int, rate: float) -> float:
+    """P(X ≥ hits) for X ~ Binomial(n, rate).
+
+    >>> binomial_tail(2, 2, 0.5)
+    0.25
+    """
+    _counts(hits, n)
+    return 1.0 if hits == 0 else float(bdtrc(hits - 1, n, rate))
