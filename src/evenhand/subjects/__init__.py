@@ -20,6 +20,14 @@ SUBJECTS: dict[str, str] = {
 }
 """Name → "module:factory"; a factory takes keyword options and returns a Subject."""
 
+ABOUT: dict[str, str] = {
+    "vader": "VADER sentiment lexicon: compound, pos, neu, neg; local, no key",
+    "textblob": "TextBlob's pattern lexicon: polarity, subjectivity; local, no key",
+    "recorded": "replies recorded in a table: path=, input=, scores=",
+    "python": 'your own callable: path="module:attr"',
+}
+"""Name → one line for `evenhand list subjects`."""
+
 EXTRAS: dict[str, tuple[str, str]] = {"textblob": ("textblob", "textblob")}
 """Name → (importable package it needs, the extra that installs it)."""
 
@@ -80,6 +88,7 @@ def _built_in(name: str, options: dict[str, Any]) -> Subject:
 
 
 __all__ = [
+    "ABOUT",
     "EXTRAS",
     "SUBJECTS",
     "Batched",

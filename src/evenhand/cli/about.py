@@ -1,0 +1,124 @@
+"""Commands about evenhand itself: list, doctor."""
+
+from __future__ import annotations
+
+import enum
+import importlib.util
+import os
+import platform
+import sqlite3
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evenhand import __version__
+
+
+class Listed(enum.StrEnum):
+    """What can be listed."""
+
+    subjects = "subjects"
+    terms = "terms"
+    measures = "measures"
+    datasets = "datasets"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command("list", epilog="Example: evenhand list terms")(list_names)
+    app.command("doctor", epilog="Example: evenhand doctor")(doctor)
+
+
+def list_names(what: Annotated[Listed, typer.Argument(help="subjects, terms, measures or datasets")]) -> None:
+    """List the names that other commands take, one a line, with a word on each."""
+    lister = {
+        Listed.subjects: _subjects,
+        Listed.terms: _terms,
+        Listed.measures: _measures,
+        Listed.datasets: _datasets,
+    }[what]
+    rows = lister()
+    width = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        typer.echo(f"{name:<{width}}  {text}".rstrip())
+
+
+def _subjects() -> list[tuple[str, str]]:
+    from evenhand.subjects import ABOUT, EXTRAS, SUBJECTS
+
+    rows = []
+    for name in sorted(SUBJECTS):
+        package, extra = EXTRAS.get(name, ("", ""))
+        missing = bool(package) and importlib.util.find_spec(package) is None
+        rows.append((name, ABOUT.get(name, "") + (f" [needs: pip install 'evenhand[{extra}]']" if missing else "")))
+    return rows
+
+
+def _terms() -> list[tuple[str, str]]:
+    from evenhand.terms import list_terms
+
+    return list(list_terms().items())
+
+
+def _measures() -> list[tuple[str, str]]:
+    from evenhand.measures import ABOUT
+
+    return sorted(ABOUT.items())
+
+
+def _datasets() -> list[tuple[str, str]]:
+    from evenhand.texts import DATASETS
+
+    return sorted(DATASETS.items())
+
+
+def doctor() -> None:
+    """Say what is installed and what works here: the first thing to put into a bug report."""
+    typer.echo(f"evenhand   {__version__}")
+    typer.echo(f"python     {platform.python_version()} ({sys.executable})")
+    typer.echo(f"platform   {platform.platform()}, {os.cpu_count()} cores")
+    typer.echo(f"sqlite     {sqlite3.sqlite_version}")
+    from importlib.metadata import PackageNotFoundError, version
+
+    for name in ("numpy", "scipy", "pyarrow", "narwhals", "vaderSentiment", "textblob", "pandas", "polars", "scikit-learn"):
+        try:
+            typer.echo(f"{name:<10} {version(name)}")
+        except PackageNotFoundError:
+            typer.echo(f"{name:<10} not installed")
+    problems = 0
+    for label, check in (("journal", _check_journal), ("subject", _check_subject), ("report", _check_report)):
+        try:
+            typer.echo(f"{label:<10} {check()}")
+        except Exception as error:  # the doctor reports whatever is wrong
+            problems += 1
+            typer.echo(f"{label:<10} FAILED: {type(error).__name__}: {error}")
+    raise typer.Exit(1 if problems else 0)
+
+
+def _check_journal() -> str:
+    import numpy as np
+
+    from evenhand._model import Replies
+    from evenhand._store import Journal
+
+    with tempfile.TemporaryDirectory() as folder, Journal(Path(folder) / "j.sqlite") as journal:
+        journal.put("doctor", ["a"], Replies(scores={"score": np.array([1.0])}))
+        found = journal.get("doctor", ["a"])
+    return "ok" if found == {0: {"score": 1.0}} else f"wrote 1.0, read {found}"
+
+
+def _check_subject() -> str:
+    from evenhand.subjects import subject
+
+    score = subject("vader")(["What a wonderful day!"]).scores["compound"][0]
+    return f"ok: vader gives {score:+.2f} to a wonderful day"
+
+
+def _check_report() -> str:
+    from evenhand._result import Result
+
+    page = Result(audit="scores", title="doctor").to_html()
+    return f"ok: an empty report has {len(page):,} bytes"

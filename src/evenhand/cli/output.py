@@ -1,0 +1,81 @@
+"""What every auditing command shares: a progress bar, the files it writes, the summary it prints, its exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from evenhand import reports
+from evenhand._result import Result
+from evenhand._spec import Spec, to_toml
+
+Progress = Callable[[int, int], None]
+
+
+@contextlib.contextmanager
+def progress_bar(total: int | None, what: str = "asking") -> Iterator[Progress]:
+    """A bar on stderr with rate and time left; silent where stderr is not a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task(what, total=total, failed="")
+
+        def update(done: int, failed: int) -> None:
+            bar.update(task, completed=done, failed=f"{failed} failed" if failed else "")
+
+        yield update
+
+
+def write_all(result: Result, out: Path, spec: Spec | None = None) -> dict[str, Path]:
+    """result.json, estimates.csv and report.html in `out` (and audit.toml, which repeats the call); name → path."""
+    out.mkdir(parents=True, exist_ok=True)
+    files = {"result.json": result.to_json, "estimates.csv": result.to_csv, "report.html": result.to_html}
+    written: dict[str, Path] = {}
+    for name, write in files.items():
+        written[name] = out / name
+        write(written[name])
+    if spec is not None:
+        written["audit.toml"] = out / "audit.toml"
+        written["audit.toml"].write_text(to_toml(spec), encoding="utf-8")
+    return written
+
+
+def finish(result: Result, out: Path | None, spec: Spec | None = None) -> None:
+    """Print the summary, write the files, say where, and end with the exit code of the result."""
+    typer.echo(reports.render(result, "terminal"))
+    if out is not None:
+        typer.echo("Written:")
+        for path in write_all(result, out, spec).values():
+            typer.echo(f"  {path}")
+    if not result.complete:
+        typer.echo("evenhand: the audit is incomplete; run the same command again to go on.", err=True)
+        raise typer.Exit(3)
+
+
+def perform(spec: Spec, *, total: int | None = None) -> None:
+    """Run a saved call with a progress bar and finish."""
+    runtime: dict[str, Any] = {}
+    with progress_bar(total) as update:
+        if spec.kind in LIVE:
+            runtime["progress"] = update
+        result = spec.call(**runtime)
+    sys.stderr.flush()
+    finish(result, None if spec.out is None else Path(spec.out), spec)
+
+
+LIVE = frozenset({"text", "attack"})
+"""The audits that ask a subject, and so can say how far they are."""
