@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import PurePath
 
 
 class EvenhandError(Exception):
@@ -63,7 +64,8 @@ class EvenhandError(Exception):
         if self.available is None or self.given is None:
             return ""
         lowered = {a.lower(): a for a in self.available}
-        close = difflib.get_close_matches(str(self.given).lower(), list(lowered), n=3, cutoff=0.6)
+        sought = self.given.name if isinstance(self.given, PurePath) else str(self.given)
+        close = difflib.get_close_matches(sought.lower(), list(lowered), n=3, cutoff=0.6)
         return " or ".join(repr(lowered[c]) for c in close)
 
 

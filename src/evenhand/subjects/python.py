@@ -224,8 +224,18 @@ def _identity(function: Callable[..., Any]) -> str:
     try:
         source = inspect.getsource(function if hasattr(function, "__code__") else type(function))
     except (OSError, TypeError):
-        source = repr(getattr(getattr(function, "__code__", None), "co_code", ""))
-    return f"python {name} {hashlib.blake2b(source.encode(), digest_size=6).hexdigest()}"
+        source = ""
+    code = getattr(function, "__code__", None)
+    digest = hashlib.blake2b(f"{source}\0{_compiled(code)}".encode(), digest_size=6)
+    return f"python {name} {digest.hexdigest()}"
+
+
+def _compiled(code: Any) -> str:
+    """Instructions and constants of a code object: two lambdas on one line share their source, but not these."""
+    if code is None:
+        return ""
+    constants = [_compiled(c) if hasattr(c, "co_code") else repr(c) for c in code.co_consts]
+    return f"{code.co_code.hex()} {code.co_names} {constants}"
 
 
 def _load(name: str, path: str) -> Any:

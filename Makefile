@@ -1,0 +1,55 @@
+# Two commands from a bare Python 3.11+: `make demo` and `make test`. Everything they need goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+.PHONY: demo test test-full test-all lint wheel bench constraints clean
+
+demo: $(VENV)/.core            ## install, then audit VADER with 80 names and the identity terms
+	$(BIN)/evenhand demo
+
+test: $(VENV)/.dev             ## install, then lint, type-check and test the built wheel
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -m "not slow and not torch" -n 2 --doctest-modules --pyargs evenhand tests
+
+test-full: $(VENV)/.dev        ## also the long simulations (an hour or more)
+	$(BIN)/python -m pytest -m "not torch" -n 2 tests
+
+test-all: $(VENV)/.torch       ## also what needs torch and transformers
+	$(BIN)/python -m pytest -m "not slow" -n 2 tests
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format src tests benchmarks examples
+	$(BIN)/ruff check --fix src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev            ## side by side with peers, as ratios in one run
+	$(BIN)/python -m benchmarks
+
+constraints:                   ## versions only, no addresses
+	uv pip compile pyproject.toml --universal --python-version 3.11 --all-extras --strip-extras --no-annotate --no-header --quiet -o constraints.txt
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) install -c constraints.txt .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt $(shell find src -type f 2>/dev/null)
+	$(PIP) install -c constraints.txt ".[dev]"
+	$(PIP) install --no-deps --force-reinstall -c constraints.txt .
+	@touch $@
+
+$(VENV)/.torch: $(VENV)/.dev
+	$(PIP) install -c constraints.txt ".[dev,huggingface]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,89 @@
+"""The house keeps its rules: size, imports, public names, no secrets of the machine."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "src" / "evenhand").rglob("*.py"))
+HEAVY = ("scipy.stats", "pandas", "polars", "sklearn", "torch", "pyarrow", "statsmodels", "boto3", "aiohttp", "jinja2")
+
+
+def code_lines(path: Path) -> int:
+    """Lines that hold code: no blank lines, comments or docstrings."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    documentation: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
+            first = node.body[0]
+            documentation.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return sum(
+        1
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip() and not line.strip().startswith("#") and number not in documentation
+    )
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_file_stays_within_400_code_lines(path: Path) -> None:
+    """A file that outgrows its room is split."""
+    assert code_lines(path) <= 400
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_function_stays_within_60_lines_of_code(path: Path) -> None:
+    """Docstrings do not count: a formula and its source are welcome."""
+    long = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
+            length = (node.end_lineno or 0) - body[0].lineno + 1
+            if length > 60:
+                long.append((node.name, length))
+    assert long == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_package_asserts_nothing_and_swallows_nothing(path: Path) -> None:
+    """User errors are messages, not assertions; an exception is never caught bare."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert not [n for n in ast.walk(tree) if isinstance(n, ast.Assert)]
+    assert not [n for n in ast.walk(tree) if isinstance(n, ast.ExceptHandler) and n.type is None]
+
+
+def test_importing_evenhand_imports_nothing_heavy() -> None:
+    """`import evenhand` stays fast because the heavy packages wait until they are needed."""
+    program = f"import sys, evenhand; print([m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_no_public_class_is_made_for_subclassing() -> None:
+    """Protocols and functions: no abstract base classes anywhere in the package."""
+    for path in SOURCES:
+        assert not re.search(r"\b(ABC|ABCMeta|abstractmethod)\b", path.read_text(encoding="utf-8")), path
+
+
+def test_no_committed_file_names_a_machine_or_a_package_host() -> None:
+    """Paths and hosts of one machine do not belong into a repository."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    pattern = re.compile(r"(?<![\w.])/(?:work|farm|root)/|files\.pythonhosted|pypi\.org/simple|/opt/pypi")
+    allowed = {"tests/architecture/test_house.py"}
+    texts = {".py", ".md", ".toml", ".txt", ".yml", ".sh", ".json", ".cfg", ""}
+    named = []
+    for name in listed.stdout.splitlines():
+        path = ROOT / name
+        if name in allowed or path.suffix not in texts or not path.is_file() or path.stat().st_size > 2_000_000:
+            continue
+        if pattern.search(path.read_text(encoding="utf-8", errors="replace")):
+            named.append(name)
+    assert named == []
