@@ -11,7 +11,7 @@ SLOT_FIRST, SLOT_LAST = "\ufdd0", "\ufdef"
 _LETTER = "(?:[^\\W_]|[\ufdd0-\ufdef\u0300-\u036f])"
 WORD = re.compile(f"{_LETTER}+(?:['’ʼ]{_LETTER}+)*")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:mr|mrs|ms|mx|dr|prof|st|jr|sr|rev|gen|sgt|lt|col|capt|no|vs|etc|approx|inc|dept|[a-z])$", re.I
+    r"(?:^|[\s(])(?:mr|mrs|ms|mx|dr|prof|st|jr|sr|rev|gen|sgt|lt|col|capt|no|vs|etc|approx|inc|dept|[a-hj-z])$", re.I
 )
 
 
@@ -41,9 +41,9 @@ class Words:
     def ends_sentence(self, i: int) -> bool:
         """Whether a sentence ends between word i and word i + 1."""
         gap = self.gap(i)
-        if "." in gap and not re.search(r"[!?\n]|\.\s*[\"”'’)]*\s*$(?<!\. )", gap) and self._abbreviated(i):
-            return False
-        return bool(re.search(r"[!?…]|\.|\n\s*\n|\n(?=\s*\S)", gap)) or i + 1 >= len(self.words)
+        if i + 1 >= len(self.words) or re.search(r"[!?…]|\n\s*\n", gap):
+            return True
+        return "." in gap and not (gap.startswith(". ") and self._abbreviated(i))
 
     def _abbreviated(self, i: int) -> bool:
         return bool(_ABBREVIATION.search(self.text[max(0, self.starts[i] - 1) : self.ends[i]]))
