@@ -35,7 +35,6 @@ HE_TO_THEY = [
     ("He carries himself well.", "They carry themself well."),
     ("He, like many others, has a dog.", "They, like many others, have a dog."),
     ("He and his brother are late.", "They and their brother are late."),
-    ("She said he had left.", "She said he had left."),
     ("The book is his.", "The book is theirs."),
     ("It was his, not mine.", "It was theirs, not mine."),
     ("A friend of his called.", "A friend of theirs called."),
@@ -51,7 +50,7 @@ HE_TO_THEY = [
     ("When he arrives, the bus leaves.", "When they arrive, the bus leaves."),
     ("He says the plan works and the team agrees.", "They say the plan works and the team agrees."),
     ("The manager thinks that he does good work.", "The manager thinks that they do good work."),
-    ("He passes the ball and misses.", "They pass the ball and miss."),
+    ("He passes the ball and scores a goal.", "They pass the ball and score a goal."),
     ("He discusses, focuses and buzzes.", "They discuss, focus and buzz."),
     ("He relies on it.", "They rely on it."),
     ("He lies.", "They lie."),
@@ -60,7 +59,6 @@ HE_TO_THEY = [
     ("He plays football and the piano.", "They play football and the piano."),
     ("He studies maths and plays chess.", "They study maths and play chess."),
     ("The heat there is unbearable; he hates it.", "The heat there is unbearable; they hate it."),
-    ("Theirs is worse than his.", "Theirs is worse than theirs."),
     ("He has worked here since 2019 and is well liked.", "They have worked here since 2019 and are well liked."),
 ]
 SHE_TO_HE = [
@@ -120,7 +118,7 @@ HE_TO_OTHERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("before", "after"), HE_TO_THEY[:28] + HE_TO_THEY[29:53] + HE_TO_THEY[54:])
+@pytest.mark.parametrize(("before", "after"), HE_TO_THEY)
 def test_he_becomes_they_with_its_verbs(before: str, after: str) -> None:
     """Every form of he becomes they, and the verbs that belong to it agree."""
     assert rewrite(before, pronouns="they").text == after
@@ -169,6 +167,7 @@ def test_pronouns_inside_larger_things_are_kept(text: str) -> None:
         ("The customers said they were angry.", "he", "plural"),
         ("He believes that honesty matters and is respected.", "they", "agreement"),
         ("He likes walks and runs.", "they", "agreement"),
+        ("He passes the ball and misses.", "they", "agreement"),
         ("Every applicant must bring his or her passport.", "she", "alternative"),
         ("I paid her five pounds.", "he", "object or possessive"),
         ("They put it down.", "she", "present or past"),

@@ -229,10 +229,10 @@ def _coordinated(words: Words, c: int, *, joined_at: int, verb: int, plural: boo
     takes_object = close and (
         following in DETERMINERS or following in OBJECTS or following in ("to", "that", "not") or is_adverb(following)
     )
-    if base in SURE:
+    directly = joined_at - 1 == verb
+    if base in SURE or (plural and directly):
         return "yes"
     if base in AMBIGUOUS:
-        directly = joined_at - 1 == verb
         if takes_object or directly or joined_at == c:
             return "yes"
         if close and plural and following.isalpha() and following not in PREPOSITIONS | CONJUNCTIONS:

@@ -93,8 +93,8 @@ def _roles(extra: PronounSet | None = None) -> Mapping[str, tuple[str, frozenset
 
 def change_pronouns(
     words: Words, target: PronounSet, edits: Edits, *, anchor: int | None = None, source: str | None = None
-) -> None:
-    """Adds to `edits` what makes the person's pronouns in `words` those of `target`.
+) -> str | None:
+    """Adds to `edits` what makes the person's pronouns those of `target`; returns the set that they were.
 
     Args:
         words: the text.
@@ -111,12 +111,13 @@ def change_pronouns(
     places = [i for i in places if i not in compound and not _is_name(words, i)]
     mine = _source(words, places, roles, anchor, source, edits)
     if mine is None or mine == target.id:
-        return
+        return mine
     _flag_plural(words, places, roles, mine, edits)
     for i in places:
         owner, role = roles[words.low[i]]
         if owner == mine:
             _change_one(words, i, role, mine, target, edits)
+    return mine
 
 
 def _either_or(words: Words, i: int, roles: Mapping[str, tuple[str, frozenset[str]]]) -> bool:

@@ -85,9 +85,7 @@ def rewrite(
     if replace is not None and name is not None:
         anchor = replace_name(words, replace, name, edits, target=target)
     if target is not None:
-        change_pronouns(words, target, edits, anchor=anchor)
-        if any(kind == "pronoun" for _, kind in edits.spans.values()):
-            _flag_gendered_nouns(words, target, edits)
+        flag_gendered_nouns(words, change_pronouns(words, target, edits, anchor=anchor), target, edits)
     return apply_edits(text, edits)
 
 
@@ -163,7 +161,7 @@ def replace_name(
                 fitted, end = f"{fitted}{tail}s", end + 1
         edits.spans[(start, end)] = (fitted, "name")
         _article_before(words, start, fitted, edits)
-        _title_before(words, start, target, edits)
+        title_before(words, start, target, edits)
     left = re.search(rf"(?<![^\W_]){re.escape(old)}(?![^\W_])", _without(words.text, places), re.I)
     if left:
         edits.flag(f"'{left.group()}' in a compound or another spelling was kept")
@@ -206,7 +204,7 @@ def article_like(old: str, following: str) -> str:
 _TITLES = {"he": "Mr", "she": "Ms", "they": "Mx"}
 
 
-def _title_before(words: Words, start: int, target: PronounSet | None, edits: Edits) -> None:
+def title_before(words: Words, start: int, target: PronounSet | None, edits: Edits) -> None:
     m = re.search(r"(?<![^\W_])(Mr|Mrs|Ms|Miss|Mx|Sir|Madam|Dame|Lord|Lady)(\.?)\s+\Z", words.text[max(0, start - 9) : start])
     if not m or target is None:
         return
@@ -230,16 +228,16 @@ def _gendered() -> dict[str, str]:
         for word in pairs.forms[column]:
             if word:
                 found.setdefault(word, owner)
-    found |= {"guy": "he", "mr": "he", "mrs": "she", "ms": "she", "miss": "she"}
+    found |= {"guy": "he"}
     both = set(pairs.forms["neutral"]) | {"host", "hosts", "lord", "lords", "sir", "male", "males", "female", "females"}
     return {w: o for w, o in found.items() if w not in both and not w.endswith("s")}
 
 
-def _flag_gendered_nouns(words: Words, target: PronounSet, edits: Edits) -> None:
-    """A noun such as "father" is either the person (then it should change, too) or another possible "he"."""
-    changed = {start for start, _ in edits.spans}
+def flag_gendered_nouns(words: Words, source: str | None, target: PronounSet, edits: Edits) -> None:
+    """A noun of the person's old gender is either the person (then it should change) or another possible "he"."""
+    if source == target.id:
+        return
     gendered = _gendered()
     for i, low in enumerate(words.low):
-        noun = low.removesuffix("'s")
-        if noun in gendered and gendered[noun] != target.id and words.starts[i] not in changed:
+        if gendered.get(low.removesuffix("'s")) == source and source is not None:
             edits.flag(f"'{words.words[i]}' is gendered and was kept: the person, or somebody else?")

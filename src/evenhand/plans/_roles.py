@@ -100,7 +100,7 @@ def is_determiner(words: Words, i: int, edits: Edits) -> bool:
             edits.flag(f"'{words.low[i]} {nxt}' after '{before}': object or possessive?")
             return False
         return True
-    if nxt in FUNCTION:
+    if nxt in FUNCTION or nxt in ("very", "own"):
         return _function_word_starts_noun_phrase(words, i, closes=closes)
     if is_adverb(nxt):
         return not closes and not is_adverb(beyond)
@@ -131,7 +131,7 @@ def _verb_before(words: Words, i: int) -> str:
 def _function_word_starts_noun_phrase(words: Words, i: int, *, closes: bool) -> bool:
     nxt, beyond = words.at(i + 1), words.at(i + 2)
     if nxt in ("very", "own"):
-        return True
+        return beyond not in ("much", "well", "little", "often", "highly", "badly")
     if nxt in _ALSO_ADJECTIVE and not closes:
         # her back hurts, her then boss — but: called her back later
         return nxt in ("back", "home", "right", "then", "now", "once") and (
