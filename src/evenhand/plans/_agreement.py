@@ -1,0 +1,281 @@
+"""Which verbs must change when a singular subject becomes "they", and back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from evenhand.plans._verbs import (
+    AMBIGUOUS,
+    MODALS,
+    PARTICIPLES,
+    SURE,
+    TO_PLURAL,
+    TO_SINGULAR,
+    UNCHANGED_PAST,
+    VERBS,
+    is_adverb,
+    is_participle_ing,
+    is_past,
+    to_base,
+    to_third,
+)
+from evenhand.plans._words import Words, match_case
+
+SUBJECTS = frozenset("i you he she we they it xe ze ey fae he's she's they're it's we're you're i'm".split())
+NESTING = frozenset(
+    "that because when if while which who whom whose where what how whether although though unless why "
+    "whenever wherever whatever".split()
+)
+CONJUNCTIONS = frozenset(("and", "or", "but", "yet", "then", "nor", "&", "plus"))
+DETERMINERS = frozenset(
+    "the a an this that these those my your his her its our their xyr hir eir faer some any no every each another "
+    "one two three four five six seven eight nine ten several many few both all".split()
+)
+OBJECTS = frozenset("me you him her it us them himself herself themself themselves everyone everything people".split())
+PREPOSITIONS = frozenset(
+    "to in on at by with from of about for into onto over under after before between through against during without "
+    "within around as until off out up down away back along across toward towards like near".split()
+)
+_WH = frozenset("who whom what where when why how which whose".split())
+_BEFORE_INVERSION = _WH | frozenset(
+    "and but or nor neither so than as only never rarely seldom hardly scarcely not then there here little".split()
+)
+_ALWAYS_INVERTED = frozenset(
+    "does doesn't has hasn't isn't wasn't aren't weren't do don't have haven't doesnt isnt wasnt dont".split()
+)
+
+
+@dataclass
+class Edits:
+    """What is to change: (start, end) → new text, and what could not be decided."""
+
+    spans: dict[tuple[int, int], tuple[str, str]] = field(default_factory=dict)
+    flags: list[str] = field(default_factory=list)
+
+    def word(self, words: Words, i: int, new: str, kind: str) -> None:
+        """Replaces word i, keeping its letter case and its kind of apostrophe."""
+        old = words.words[i]
+        if "’" in old:
+            new = new.replace("'", "’")
+        self.spans[(words.starts[i], words.ends[i])] = (match_case(new, old), kind)
+
+    def flag(self, reason: str) -> None:
+        """Notes a reason once."""
+        if reason not in self.flags:
+            self.flags.append(reason)
+
+
+def agree(words: Words, i: int, edits: Edits, *, plural: bool) -> None:
+    """Makes the verbs of the subject at word i agree with a plural (they) or singular (he, she, xe) pronoun.
+
+    Finds the finite verb after the subject, over adverbs and a parenthesis between commas, or before it where subject
+    and verb are inverted ("is he", "doesn't he"), then the verbs coordinated with it ("he runs and jumps").
+    """
+    if inverted(words, i, edits, plural=plural):
+        return
+    j = _verb_after(words, i, edits)
+    if j is None:
+        return
+    changed = _change(words, j, edits, plural=plural, sure=True)
+    coordinate(words, j, edits, plural=plural, base_chain=changed)
+
+
+def inverted(words: Words, i: int, edits: Edits, *, plural: bool) -> bool:
+    """Changes an auxiliary that stands before its subject; False where the subject comes first."""
+    forms = TO_PLURAL if plural else TO_SINGULAR
+    p = i - 1
+    aux = words.at(p)
+    if aux not in forms or words.gap(p).strip(" \n"):
+        return False
+    after = i + 1
+    while is_adverb(words.at(after)) and not words.gap(after - 1).strip(" \n"):
+        after += 1
+    following = words.at(after)
+    same = bool(following) and not words.gap(after - 1).strip(" \n")
+    if same and (following in forms or (plural and to_base(following) in VERBS) or following in MODALS):
+        return False
+    opens = p == 0 or words.ends_sentence(p - 1) or bool(re.search(r"[,;:—–(\"“‘…-]", words.gap(p - 1)))
+    near = any(words.at(k) in _WH for k in range(max(0, p - 5), p))
+    if aux in _ALWAYS_INVERTED or opens or near or words.at(p - 1) in _BEFORE_INVERSION:
+        if near and not opens and aux in ("is", "was", "are", "were") and same and is_past(following):
+            edits.flag(f"verb agreement: is '{aux} {words.low[i]}' a question?")
+        edits.word(words, p, forms[aux], "verb")
+        return True
+    edits.flag(f"verb agreement: cannot tell whether '{aux}' belongs to '{words.low[i]}'")
+    return True
+
+
+def _verb_after(words: Words, i: int, edits: Edits) -> int | None:
+    """The word that should be the finite verb of the subject at i, or None."""
+    j, gap = i + 1, words.gap(i)
+    if words.ends_sentence(i) or re.search(r"[;:)\]]", gap):
+        return None
+    if "," in gap or re.search(r"\(|[—–]|--", gap):
+        j = _after_parenthesis(words, i)
+        if j is None:
+            return None
+    if words.at(j) in ("and", "or", "&", "nor"):
+        return None  # he and his brother are …: a plural subject already
+    if words.at(j) in ("who", "that", "which"):
+        edits.flag("verb agreement in a relative clause after the pronoun")
+        j += 1
+    while j < len(words) and is_adverb(words.low[j]) and not words.ends_sentence(j):
+        if to_base(words.low[j]) in VERBS:
+            break
+        j += 1
+    if j >= len(words) or words.sentence[j] != words.sentence[i]:
+        return None
+    return j
+
+
+def _after_parenthesis(words: Words, i: int) -> int | None:
+    """The first word after the second comma (or dash, or bracket) of "he, …, runs"."""
+    for k in range(i + 1, len(words) - 1):
+        if words.ends_sentence(k):
+            return None
+        if re.search(r"[,)—–]|--", words.gap(k)):
+            return k + 1
+    return None
+
+
+def _change(words: Words, j: int, edits: Edits, *, plural: bool, sure: bool) -> bool:
+    """Changes the verb at word j; returns whether it is a plain present-tense verb (so that others may follow)."""
+    low = words.low[j]
+    forms = TO_PLURAL if plural else TO_SINGULAR
+    if low in forms:
+        edits.word(words, j, forms[low], "verb")
+        return True
+    if low in MODALS or is_participle_ing(low):
+        return False
+    if plural:
+        base = to_base(low)
+        if base is None:
+            return False
+        edits.word(words, j, base, "verb")
+        return True
+    if low in UNCHANGED_PAST:
+        edits.flag(f"verb agreement: '{low}' may be present or past")
+        return False
+    if is_past(low) or not low.isalpha() or low in PREPOSITIONS | DETERMINERS | OBJECTS:
+        return False
+    if low not in VERBS:
+        edits.flag(f"verb agreement: '{low}' is not a known verb")
+        if not sure:
+            return False
+    edits.word(words, j, to_third(low), "verb")
+    return True
+
+
+def coordinate(words: Words, j: int, edits: Edits, *, plural: bool, base_chain: bool) -> None:
+    """Changes the verbs that share the subject with the verb at word j.
+
+    Args:
+        words: the text.
+        j: the last verb known to belong to the subject.
+        edits: where changes and flags go.
+        plural: the new number of the subject.
+        base_chain: whether the verb at j is in the present tense (a base form after "they … and" needs that).
+    """
+    nested, k, verb = False, j + 1, j
+    infinitive = words.low[j] in MODALS
+    while k < len(words) and words.sentence[k] == words.sentence[j]:
+        low = words.low[k]
+        if low in SUBJECTS and words.at(k - 1) not in DETERMINERS:
+            return
+        nested = nested or (low in NESTING and k + 1 < len(words) and not is_participle_ing(words.at(k + 1)))
+        if low in ("to", "let", "help", "make"):
+            infinitive = True
+        comma = "," in words.gap(k - 1)
+        joined = low in CONJUNCTIONS
+        if joined or (comma and _listed(words, k, verb)):
+            c = k + 1 if joined else k
+            while c < len(words) and (is_adverb(words.low[c]) or words.low[c] in ("then", "also")):
+                if to_base(words.low[c]) in VERBS:
+                    break
+                c += 1
+            if c < len(words) and words.sentence[c] == words.sentence[j] and "," not in words.gap(c - 1)[:0]:
+                found = _coordinated(words, c, joined_at=k, verb=verb, plural=plural)
+                bare = words.low[c] not in TO_SINGULAR or words.low[c] in ("do", "have")
+                if not plural and found and bare and (infinitive or not base_chain):
+                    found = None if not base_chain else "unclear"
+                if found == "yes" and not nested:
+                    _change(words, c, edits, plural=plural, sure=False)
+                    verb, k = c, c
+                elif found:
+                    edits.flag(f"verb agreement: '{words.low[c]}' after '{low}' may or may not belong to the person")
+        k += 1
+
+
+def _listed(words: Words, k: int, verb: int) -> bool:
+    """Whether word k, after a comma, looks like a further verb in a list: "reads, writes and paints"."""
+    low = words.low[k]
+    if low in TO_PLURAL or low in TO_SINGULAR:
+        return words.low[verb] in TO_PLURAL or words.low[verb] in TO_SINGULAR
+    base = to_base(low)
+    return base in VERBS and (words.sentence[k] == words.sentence[verb])
+
+
+def _coordinated(words: Words, c: int, *, joined_at: int, verb: int, plural: bool) -> str | None:
+    """Whether word c, after a conjunction, is a verb of the same subject: "yes", "unclear", or None for no."""
+    low = words.low[c]
+    if low in (TO_PLURAL if plural else TO_SINGULAR):
+        return "yes"
+    base = to_base(low) if plural else low
+    if base is None or low in MODALS or is_adverb(low):
+        return None
+    following = words.at(c + 1)
+    close = c + 1 < len(words) and not words.gap(c).strip(" \n")
+    takes_object = close and (
+        following in DETERMINERS or following in OBJECTS or following in ("to", "that", "not") or is_adverb(following)
+    )
+    directly = joined_at - 1 == verb
+    if base in SURE or (plural and directly):
+        return "yes"
+    if base in AMBIGUOUS:
+        if takes_object or directly or joined_at == c:
+            return "yes"
+        if close and plural and following.isalpha() and following not in PREPOSITIONS | CONJUNCTIONS:
+            return "yes"  # plays soccer: a plural noun is not followed by another noun
+        return "unclear"
+    return "yes" if takes_object and plural and following in DETERMINERS | OBJECTS else None
+
+
+_STATES = frozenset(
+    "married divorced engaged tired bored excited interested worried scared pleased concerned qualified experienced "
+    "disappointed satisfied confused retired motivated dedicated committed talented gifted skilled prepared organized "
+    "organised determined educated dressed supposed allowed required expected known liked loved respected admired based "
+    "located related involved used worn lost broken hurt drunk sick gone done".split()
+)
+
+
+def contraction(words: Words, i: int, edits: Edits) -> str:
+    """What "'s" after a pronoun stands for: "are" (he's tired) or "have" (he's been).
+
+    A past participle in -ed can be either; its neighbours decide, and where they do not, the row is flagged.
+    """
+    j = i + 1
+    while is_adverb(words.at(j)) and words.sentence[j] == words.sentence[i]:
+        j += 1
+    nxt = words.at(j)
+    if nxt in ("been", "got", "gotten", "had", "become", "begun", "seen", "taken", "given", "made", "said", "come"):
+        return "have" if nxt not in ("seen", "taken", "given", "made") or _has_object(words, j) else "are"
+    if nxt in _STATES and not _has_object(words, j):
+        return "are"
+    if nxt in PARTICIPLES or (nxt.endswith("ed") and len(nxt) > 3 and is_past(nxt)):
+        if _has_object(words, j):
+            return "have"
+        if words.at(j + 1) == "by" or nxt in _STATES:
+            return "are"
+        edits.flag(f"'{words.low[i]} {nxt}': is it 'is' or 'has'?")
+        return "have" if words.at(j + 1) in ("for", "since", "here", "there") else "are"
+    return "are"
+
+
+def _has_object(words: Words, j: int) -> bool:
+    following = words.at(j + 1)
+    return (
+        j + 1 < len(words)
+        and not words.gap(j).strip(" \n")
+        and (following in DETERMINERS or following in OBJECTS or following in ("here", "since", "there"))
+    )

@@ -1,0 +1,243 @@
+"""Rewriting one text: another name, other pronouns, with the grammar that follows."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+
+from evenhand._errors import UsageError
+from evenhand.plans._agreement import Edits
+from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
+from evenhand.plans._words import Words, article, match_case, words_of
+from evenhand.terms import terms
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """One changed stretch: ``text[start:end]`` of the original was `before` and became `after`.
+
+    `kind` is "name", "pronoun", "verb", "article", "title" or "term".
+    """
+
+    start: int
+    end: int
+    before: str
+    after: str
+    kind: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rewrite:
+    """A rewritten text.
+
+    Args:
+        text: the new text.
+        changes: what was changed, in order of place.
+        flags: what could not be decided, in words; empty where the rewriting is believed to be right.
+    """
+
+    text: str
+    changes: tuple[Change, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+def rewrite(
+    text: str, *, pronouns: str | PronounSet | None = None, replace: str | None = None, name: str | None = None
+) -> Rewrite:
+    """The same text about a person with another name or other pronouns.
+
+    Pronouns change in all five forms with letter case kept; "her" and "his" are resolved by the words around them;
+    verbs agree with "they" (was → were, has → have, runs → run, he's → they're or they've, "is he" → "are they",
+    "he runs and jumps" → "they run and jump"). The whole text is read as being about one person; pronouns of another
+    set are kept and flagged. What cannot be decided is rewritten by the likelier reading and flagged.
+
+    Args:
+        text: any text.
+        pronouns: "he", "she", "they", "xe", "ze", "ey", "fae", or five forms separated by slashes; None keeps them.
+        replace: the name of the person in the text; possessives are changed with it.
+        name: the new name.
+
+    Raises:
+        UsageError: unknown pronouns; `replace` without `name` or the other way; a name that is not in the text.
+
+    Source: the agreement of singular "they" follows Merriam-Webster's and the APA's guidance; checked against the
+    Winogender sentences (Rudinger et al. 2018).
+
+    >>> rewrite("He was late because he's lost his keys.", pronouns="they").text
+    "They were late because they've lost their keys."
+    >>> rewrite("Arthur’s boss saw her.", replace="Arthur", name="Maria", pronouns="she").text
+    'Maria’s boss saw her.'
+    >>> rewrite("I saw her with her dog; the dog is hers.", pronouns="he").text
+    'I saw him with his dog; the dog is his.'
+    """
+    if (replace is None) != (name is None):
+        raise UsageError(
+            "replace-and-name",
+            "A name is replaced by another: both are needed.",
+            given=f"replace={replace!r}, name={name!r}",
+            expected="replace='Arthur', name='Maria'",
+        )
+    target = None if pronouns is None else pronoun_set(pronouns)
+    words, edits = words_of(text), Edits()
+    anchor: int | None = None
+    if replace is not None and name is not None:
+        anchor = replace_name(words, replace, name, edits, target=target)
+    if target is not None:
+        flag_gendered_nouns(words, change_pronouns(words, target, edits, anchor=anchor), target, edits)
+    return apply_edits(text, edits)
+
+
+def apply_edits(text: str, edits: Edits) -> Rewrite:
+    """The text with all edits made at once, from left to right: an inserted word is never replaced again."""
+    parts, changes, at = [], [], 0
+    for (start, end), (new, kind) in sorted(edits.spans.items()):
+        old = text[start:end]
+        if start < at or new == old:
+            continue
+        parts += [text[at:start], new]
+        changes.append(Change(start=start, end=end, before=old, after=new, kind=kind))
+        at = end
+    parts.append(text[at:])
+    return Rewrite(text="".join(parts), changes=tuple(changes), flags=tuple(edits.flags))
+
+
+def name_places(words: Words, name: str) -> list[tuple[int, int, str]]:
+    """Where a name stands: (start, end, what follows it of "", "'s", "'"), not inside words, hyphens or addresses.
+
+    Written exactly so, or in capitals; in lower case only where the name is not an ordinary word.
+    """
+    from evenhand.terms.collide import is_word
+
+    spelled = [name, name.upper()]
+    if not is_word(name):
+        spelled.append(name.lower())
+    spelled += [unicodedata.normalize("NFD", s) for s in spelled]
+    pattern = "|".join(re.escape(s) for s in sorted(set(spelled), key=len, reverse=True))
+    places = []
+    text = words.text
+    for m in re.finditer(rf"(?<![^\W_])(?<![-@#/_&\\‐‑])(?:{pattern})(?![^\W_\u0300-\u036f])", text):
+        after = text[m.end() : m.end() + 3]
+        if re.match(r"[-‐‑](?!-)[^\W_]|[_@]|\.[a-z@]|/[^\W_]", after):
+            continue
+        if re.match(r"['’ʼ][sS](?![^\W_])", after):
+            tail = after[:2]
+        elif re.match(r"['’ʼ](?![^\W_])", after) and name[-1:].lower() in "sxz":
+            tail = after[:1]
+        else:
+            tail = ""
+        places.append((m.start(), m.end(), tail))
+    return places
+
+
+def replace_name(
+    words: Words, old: str, new: str, edits: Edits, *, target: PronounSet | None = None
+) -> int | None:
+    """Adds the replacement of a name, its possessives, articles and titles; returns the first word that names it.
+
+    Raises:
+        UsageError: the name does not stand in the text.
+    """
+    old, new = old.strip(), new.strip()
+    places = name_places(words, old) if old else []
+    if not places:
+        capital = sorted({w for w in words.words if w[:1].isupper() and len(w) > 1})
+        raise UsageError(
+            "name-not-in-text",
+            "The text does not mention the name to replace.",
+            given=old,
+            expected="a name that stands in the text, as a whole word",
+            available=capital[:50],
+        )
+    for start, end, tail in places:
+        fitted = match_case(new, words.text[start:end]) if words.text[start:end] != old else new
+        if words.text[start:end].islower() and not old.islower():
+            fitted = new.lower()
+        if tail and tail[1:] == "":
+            if _closes_quote(words.text, start):
+                edits.flag(f"'{old}{tail}': possessive or closing quotation mark?")
+            elif new[-1:].lower() not in "sxz":
+                fitted, end = f"{fitted}{tail}s", end + 1
+        edits.spans[(start, end)] = (fitted, "name")
+        _article_before(words, start, fitted, edits)
+        title_before(words, start, target, edits)
+    left = re.search(rf"(?<![^\W_]){re.escape(old)}(?![^\W_])", _without(words.text, places), re.I)
+    if left:
+        edits.flag(f"'{left.group()}' in a compound or another spelling was kept")
+    parts = old.split()
+    if len(parts) > 1:
+        rest = _without(words.text, places)
+        alone = [p for p in parts if len(p) > 1 and re.search(rf"(?<![^\W_]){re.escape(p)}(?![^\W_])", rest)]
+        if alone:
+            edits.flag(f"'{alone[0]}' also stands alone and was kept")
+    first = places[0][0]
+    return next((i for i, s in enumerate(words.starts) if s >= first), None)
+
+
+def _without(text: str, places: list[tuple[int, int, str]]) -> str:
+    out = list(text)
+    for start, end, _ in places:
+        out[start:end] = " " * (end - start)
+    return "".join(out)
+
+
+def _closes_quote(text: str, start: int) -> bool:
+    opening = max(text.rfind("'", 0, start), text.rfind("‘", 0, start))
+    return opening >= 0 and (opening == 0 or not text[opening - 1].isalnum())
+
+
+def _article_before(words: Words, start: int, new: str, edits: Edits) -> None:
+    """Repairs "a" or "an" directly before `start`."""
+    m = re.search(r"(?<![^\W_])(an?)(?=[ \n\"“'‘(]+\Z)", words.text[max(0, start - 8) : start], re.I)
+    if m:
+        begin = max(0, start - 8) + m.start()
+        edits.spans[(begin, begin + len(m.group()))] = (article_like(m.group(), new), "article")
+
+
+def article_like(old: str, following: str) -> str:
+    """ "a" or "an" for the word that follows, in the letter case of the old article."""
+    new = article(following)
+    return new.capitalize() if old[0].isupper() else new
+
+
+_TITLES = {"he": "Mr", "she": "Ms", "they": "Mx"}
+
+
+def title_before(words: Words, start: int, target: PronounSet | None, edits: Edits) -> None:
+    m = re.search(r"(?<![^\W_])(Mr|Mrs|Ms|Miss|Mx|Sir|Madam|Dame|Lord|Lady)(\.?)\s+\Z", words.text[max(0, start - 9) : start])
+    if not m or target is None:
+        return
+    begin = max(0, start - 9) + m.start(1)
+    if m.group(1) in ("Mr", "Mrs", "Ms", "Miss", "Mx"):
+        new = _TITLES.get(target.id, "Mx")
+        if new == m.group(1) or (target.id == "she" and m.group(1) in ("Mrs", "Miss")):
+            return
+        dot = "." if m.group(1) == "Miss" and "." in words.text else m.group(2)
+        edits.spans[(begin, begin + len(m.group(1)) + len(m.group(2)))] = (new + dot, "title")
+    else:
+        edits.flag(f"the title '{m.group(1)}' is gendered and was kept")
+
+
+@cache
+def _gendered() -> dict[str, str]:
+    """Gendered noun → "he" or "she"."""
+    pairs = terms("pairs/gender")
+    found: dict[str, str] = {}
+    for column, owner in (("male", "he"), ("male_plural", "he"), ("female", "she"), ("female_plural", "she")):
+        for word in pairs.forms[column]:
+            if word:
+                found.setdefault(word, owner)
+    found |= {"guy": "he"}
+    both = set(pairs.forms["neutral"]) | {"host", "hosts", "lord", "lords", "sir", "male", "males", "female", "females"}
+    return {w: o for w, o in found.items() if w not in both and not w.endswith("s")}
+
+
+def flag_gendered_nouns(words: Words, source: str | None, target: PronounSet, edits: Edits) -> None:
+    """A noun of the person's old gender is either the person (then it should change) or another possible "he"."""
+    if source == target.id:
+        return
+    gendered = _gendered()
+    for i, low in enumerate(words.low):
+        if gendered.get(low.removesuffix("'s")) == source and source is not None:
+            edits.flag(f"'{words.words[i]}' is gendered and was kept: the person, or somebody else?")

@@ -1,0 +1,282 @@
+"""Templates with slots, compiled against a list of terms into the blocks of a grid."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand._errors import UsageError
+from evenhand.plans._agreement import Edits
+from evenhand.plans._pronouns import FORMS as PRONOUN_FORMS
+from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
+from evenhand.plans._rewriting import apply_edits, article_like, flag_gendered_nouns, title_before
+from evenhand.plans._words import SLOT_FIRST, Words, match_case, words_of
+from evenhand.plans.grid import Block
+from evenhand.terms import Terms
+
+SLOT = re.compile(r"\{\{|\}\}|\{([^\W\d][\w ]*?)(?:[.:]([\w ]+))?\}")
+_ARTICLE = re.compile(r"(?<![^\W_])(a/an|an?)(?=[ \n\"“'‘(*_]+\Z)", re.I)
+_PERSON_KEYS = ("name", "person", "term", "noun phrase")
+_MARKS = re.compile("[\ufdd0-\ufdef]")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A slot of a template: ``{Race:noun_plural}`` has key "race", form "noun_plural", and a capital."""
+
+    key: str
+    form: str | None
+    like: str
+
+    @property
+    def case(self) -> str:
+        """The letter case that the template asks for: "upper", "capital" or "" (as the term is written)."""
+        if len(self.like) > 1 and self.like.isupper():
+            return "upper"
+        return "capital" if self.like[:1].isupper() else ""
+
+
+def parse_slots(template: str) -> list[str | Slot]:
+    """Literals and slots in order; ``{{`` and ``}}`` are braces.
+
+    Raises:
+        UsageError: a brace that neither opens a slot nor is doubled.
+
+    >>> parse_slots("I have {race:adjective} friends {{sic}}")[1].form
+    'adjective'
+    """
+    parts: list[str | Slot] = []
+    literal, at = [], 0
+    for m in SLOT.finditer(template):
+        literal.append(template[at : m.start()])
+        at = m.end()
+        if m.group() in ("{{", "}}"):
+            literal.append(m.group()[0])
+            continue
+        parts += ["".join(literal), Slot(m.group(1).lower(), (m.group(2) or "").lower() or None, m.group(1))]
+        literal = []
+    literal.append(template[at:])
+    parts.append("".join(literal))
+    bare = SLOT.sub("", template)
+    if "{" in bare or "}" in bare:
+        raise UsageError(
+            "bad-template",
+            "A brace in the template opens no slot.",
+            given=template,
+            expected="{name}, {race:adjective}, {pronoun.subject}; {{ and }} for braces",
+        )
+    return parts
+
+
+def escape(text: str) -> str:
+    """A text as a template without slots."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def slot_keys(template: str) -> tuple[str, ...]:
+    """The distinct slot keys of a template."""
+    return tuple(dict.fromkeys(p.key for p in parse_slots(template) if isinstance(p, Slot)))
+
+
+class Levels:
+    """Codes for labels that are met one after another (forms, flags)."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+
+    def code(self, label: str) -> int:
+        """The number of a label, -1 for an empty one."""
+        return self.index.setdefault(label, len(self.index)) if label else -1
+
+
+@dataclass(frozen=True)
+class Filler:
+    """What the slots of a template may be filled with, row by row of the terms; columns are shared between texts."""
+
+    terms: Terms
+
+    @cached_property
+    def genders(self) -> tuple[PronounSet | None, ...]:
+        """The pronoun set of each term: its own, or by its gender; None where neither is known."""
+        t = self.terms
+        if t.kind == "pronouns":
+            return tuple(
+                pronoun_set("/".join(str(t.forms[f][i]) for f in PRONOUN_FORMS)) for i in range(len(t))
+            )
+        known = {"male": "he", "man": "he", "m": "he", "female": "she", "woman": "she", "f": "she"}
+        if "gender" not in t.factors:
+            return (None,) * len(t)
+        by_level = tuple(pronoun_set(known.get(g.lower(), "they")) for g in t.factors["gender"].levels)
+        return tuple(by_level[c] if c >= 0 else None for c in t.factors["gender"].codes.tolist())
+
+    @cached_property
+    def groups(self) -> Mapping[PronounSet | None, np.ndarray[tuple[int], np.dtype[np.intp]]]:
+        """Rows by pronoun set."""
+        sets = list(dict.fromkeys(self.genders))
+        return {s: np.flatnonzero([g == s for g in self.genders]) for s in sets}
+
+    def column(self, slot: Slot) -> tuple[str | None, ...]:
+        """The surface form of every term for a slot, None where a term has none.
+
+        Raises:
+            UsageError: the terms have nothing for this slot.
+        """
+        t = self.terms
+        identity = slot.key in t.factors or slot.key == "identity"
+        if slot.key == "pronoun" and slot.form in t.forms:
+            return t.forms[slot.form]
+        if slot.key in _PERSON_KEYS and "name" in t.forms:
+            wanted = slot.form if slot.form in ("subject", "object") and slot.form in t.forms else "name"
+            lower = slot.form == "lower"
+            return tuple(x.lower() if lower and x else x for x in t.forms[wanted])
+        if identity or slot.key == "term":
+            wanted = slot.form or next((f for f in ("adjective", "noun", "noun_plural") if f in t.forms), "")
+            if wanted in t.forms:
+                column = t.forms[wanted]
+                if slot.key in t.factors:
+                    codes = t.factors[slot.key].codes.tolist()
+                    return tuple(x if c >= 0 else None for x, c in zip(column, codes, strict=True))
+                return column
+        raise UsageError(
+            "unknown-slot",
+            f"{t.id} has nothing to fill into this slot.",
+            given="{" + slot.key + (f":{slot.form}" if slot.form else "") + "}",
+            available=[*(f"{{{k}}}" for k in t.factors), *(f"{{term:{f}}}" for f in t.writable)],
+            hint="a slot names a list of values, {name}, a category of identity terms, or {pronoun.subject}",
+        )
+
+    def cased(
+        self, slot: Slot, rows: tuple[int, ...], *, start: bool, article: str
+    ) -> tuple[str, ...]:
+        """The forms of `rows`, capitalised where the slot stands at a start; or the article before them."""
+        column = self.column(slot)
+        chosen = [column[i] or "" for i in rows]
+        if article:
+            return tuple(article_like(article, x) for x in chosen)
+        if slot.case == "upper":
+            return tuple(x.upper() for x in chosen)
+        if slot.case == "capital" or (start and slot.form != "lower"):
+            return tuple(match_case(x, "Xx") for x in chosen)
+        return tuple(chosen)
+
+
+def compile_template(
+    template: str,
+    text: int,
+    filler: Filler,
+    *,
+    follow: bool,
+    forms: Levels,
+    flags: Levels,
+    flag: str = "",
+    cache: dict[tuple[object, ...], tuple[str, ...]],
+) -> list[Block]:
+    """The blocks of one template: one for every pronoun set among the terms that fit.
+
+    Args:
+        template: with slots.
+        text: number of the base text.
+        filler: the terms.
+        follow: whether the text's own pronouns follow the gender of the term (free text with a name).
+        forms, flags: levels met so far.
+        flag: a flag that the template already carries.
+        cache: columns built so far.
+    """
+    parts = parse_slots(template)
+    marked, slots = _mark(parts)
+    with_pronouns = follow or any(isinstance(p, Slot) and p.key == "pronoun" for p in parts)
+    fits = _fitting(slots, filler)
+    form = "+".join(dict.fromkeys(s.form or "" for s, _, _ in slots if s.form not in (None, "lower", "subject", "object")))
+    groups = filler.groups if with_pronouns else {None: np.arange(len(filler.terms))}
+    blocks = []
+    for target, members in groups.items():
+        rows = members[fits[members]]
+        if not len(rows):
+            continue
+        wording, reasons = _with_pronouns(marked, target, follow=follow) if with_pronouns else (marked, ())
+        key = tuple(rows.tolist())
+        columns = []
+        for mark in _MARKS.findall(wording):
+            slot, start, article = slots[ord(mark) - ord(SLOT_FIRST)]
+            name = (slot, start, article, key)
+            if name not in cache:
+                cache[name] = filler.cased(slot, key, start=start, article=article)
+            columns.append(cache[name])
+        blocks.append(
+            Block(
+                text=text,
+                wording=_MARKS.sub("%s", wording.replace("%", "%%")),
+                columns=tuple(columns),
+                rows=rows.astype(np.int32),
+                form=forms.code(form),
+                flag=flags.code("; ".join([*([flag] if flag else []), *reasons])),
+            )
+        )
+    return blocks
+
+
+def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]]]:
+    """The template with one noncharacter per slot (and per article before a slot), and what each stands for."""
+    out: list[str] = []
+    slots: list[tuple[Slot, bool, str]] = []
+
+    def mark(what: tuple[Slot, bool, str]) -> str:
+        if what not in slots:
+            slots.append(what)
+            if len(slots) > 32:
+                raise UsageError("too-many-slots", "A template has at most 32 different slots.", given=len(slots))
+        return chr(ord(SLOT_FIRST) + slots.index(what))
+
+    for p in parts:
+        if isinstance(p, str):
+            out.append(_MARKS.sub("\ufffd", p))
+            continue
+        before = "".join(out)
+        if p.key == "pronoun" and p.form in PRONOUN_FORMS:
+            word = pronoun_set("he").form(p.form)
+            out.append(match_case(word, "X" if p.case == "capital" or _starts(before) else "x"))
+            if p.case == "upper":
+                out[-1] = word.upper()
+            continue
+        m = _ARTICLE.search(out[-1]) if out else None
+        if m:
+            out[-1:] = [out[-1][: m.start()], mark((p, False, m.group()[:1])), out[-1][m.end() :]]
+        out.append(mark((p, _starts(before), "")))
+    return "".join(out), slots
+
+
+def _starts(before: str) -> bool:
+    return not before.strip(" \n\t\"“'‘(*_-") or bool(re.search(r"[.!?…][\"”’')\]]*[\s\"“‘(]+\Z|\n\s*\Z", before))
+
+
+def _fitting(slots: Sequence[tuple[Slot, bool, str]], filler: Filler) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    fits = np.ones(len(filler.terms), dtype=np.bool_)
+    for slot in {s for s, _, _ in slots}:
+        fits &= np.array([x is not None for x in filler.column(slot)], dtype=np.bool_)
+    return fits
+
+
+def _with_pronouns(marked: str, target: PronounSet | None, *, follow: bool) -> tuple[str, tuple[str, ...]]:
+    """The marked text with the person's pronouns, and the flags of that rewriting."""
+    if target is None:
+        if follow:
+            return marked, ()
+        target = pronoun_set("they")
+    words, edits = words_of(marked), Edits()
+    anchor = next((i for i, w in enumerate(words.words) if _MARKS.search(w)), None)
+    source = change_pronouns(words, target, edits, anchor=anchor, source=None if follow else "he")
+    if follow:
+        flag_gendered_nouns(words, source, target, edits)
+        _titles(words, target, edits)
+    result = apply_edits(marked, edits)
+    return result.text, result.flags
+
+
+def _titles(words: Words, target: PronounSet, edits: Edits) -> None:
+    for i, w in enumerate(words.words):
+        if _MARKS.match(w):
+            title_before(words, words.starts[i], target, edits)

@@ -1,0 +1,135 @@
+"""Words of a text with their places; letter case; a or an."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+# Noncharacters of Unicode (never valid in interchanged text) stand for slots while a text is being rewritten.
+SLOT_FIRST, SLOT_LAST = "\ufdd0", "\ufdef"
+_LETTER = "(?:[^\\W_]|[\ufdd0-\ufdef\u0300-\u036f])"
+WORD = re.compile(f"{_LETTER}+(?:['’ʼ]{_LETTER}+)*")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:mr|mrs|ms|mx|dr|prof|st|jr|sr|rev|gen|sgt|lt|col|capt|no|vs|etc|approx|inc|dept|[a-hj-z])$", re.I
+)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a text: `words[i]` is ``text[starts[i]:ends[i]]``; `low` is lower case with straight apostrophes."""
+
+    text: str
+    words: tuple[str, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    low: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def gap(self, i: int) -> str:
+        """What stands between word i and word i + 1 (before the first word for -1, after the last for the last)."""
+        start = self.ends[i] if i >= 0 else 0
+        stop = self.starts[i + 1] if i + 1 < len(self.words) else len(self.text)
+        return self.text[start:stop]
+
+    def at(self, i: int) -> str:
+        """`low[i]`, or an empty string outside the text."""
+        return self.low[i] if 0 <= i < len(self.low) else ""
+
+    def ends_sentence(self, i: int) -> bool:
+        """Whether a sentence ends between word i and word i + 1."""
+        gap = self.gap(i)
+        if i + 1 >= len(self.words) or re.search(r"[!?…]|\n\s*\n", gap):
+            return True
+        return "." in gap and not (gap.startswith(". ") and self._abbreviated(i))
+
+    def _abbreviated(self, i: int) -> bool:
+        return bool(_ABBREVIATION.search(self.text[max(0, self.starts[i] - 1) : self.ends[i]]))
+
+    @cached_property
+    def sentence(self) -> tuple[int, ...]:
+        """The number of the sentence that each word stands in."""
+        number, out = 0, []
+        for i in range(len(self.words)):
+            out.append(number)
+            number += self.ends_sentence(i)
+        return tuple(out)
+
+    def inside_compound(self, i: int) -> bool:
+        """Whether the word is part of something larger: she-he, @he, he/him, he_1, he.example."""
+        text, start, end = self.text, self.starts[i], self.ends[i]
+        before, after = text[max(0, start - 2) : start], text[end : end + 2]
+        if before[-1:] in tuple("-@#/_&\\‐‑") and before != "--":
+            return True
+        if after[:1] in tuple("-/_@\\‐‑") and after != "--":
+            return True
+        # an address such as arthur.smith@…: a dot with no space and a lower-case letter on its other side
+        return (before[-1:] == "." and before[:1].islower()) or (after[:1] == "." and after[1:2].islower())
+
+
+def words_of(text: str) -> Words:
+    """Splits a text into words; contractions (he's) are one word, hyphens separate.
+
+    >>> words_of("He’s well-read.").low
+    ("he's", 'well', 'read')
+    """
+    found = list(WORD.finditer(text))
+    words = tuple(m.group() for m in found)
+    return Words(
+        text,
+        words,
+        tuple(m.start() for m in found),
+        tuple(m.end() for m in found),
+        tuple(w.lower().replace("’", "'").replace("ʼ", "'") for w in words),
+    )
+
+
+def match_case(word: str, like: str) -> str:
+    """`word` in the letter case of `like`: HE → THEY, He → They, he → they.
+
+    >>> match_case("they", "HE"), match_case("they", "He"), match_case("them", "him")
+    ('THEY', 'They', 'them')
+    """
+    letters = [c for c in like if c.isalpha()]
+    if len(letters) > 1 and all(c.isupper() for c in letters):
+        return word.upper()
+    if letters and letters[0].isupper():
+        return word[:1].upper() + word[1:]
+    return word
+
+
+_AN_EXCEPT = re.compile(
+    r"(?:eu|ew(?:e|er)\b|u(?:ni(?!n|m|d|s[sh])|s[aeiu]|tens|til|ti|bi|kr|r[aeiou]|ku|ga)|on(?:e|ce)\b|one-|ouija|"
+    r"u[bcfhjkqrst][aeiou])",
+    re.I,
+)
+_SILENT_H = re.compile(r"(?:hour|hono[u]?r|honest|heir)", re.I)
+_SPELLED = re.compile(r"[A-Z][A-Z0-9]*(?:[-'’.]|$|s$)")
+
+
+def article(word: str) -> str:
+    """The indefinite article before `word`: "a" or "an", by sound.
+
+    Vowel letters take "an" except where they sound like a consonant (a European, a one-off); a silent h takes "an";
+    capitals that are spelled out go by the letter's name (an FBI agent, a UN report); so do numbers (an 80).
+
+    >>> [article(w) for w in ("apple", "user", "hour", "uncle", "FBI", "unusual", "18th", "European", "house")]
+    ['an', 'a', 'an', 'an', 'an', 'an', 'an', 'a', 'a']
+    """
+    if not word:
+        return "a"
+    if word[0].isdigit():
+        digits = re.match(r"\d+", word).group()  # type: ignore[union-attr]
+        return "an" if word[0] == "8" or (digits in ("11", "18")) else "a"
+    if _SPELLED.fullmatch(word) and (len(word) == 1 or not re.search(r"[AEIOU]", word[1:]) or len(word) <= 3):
+        return "an" if word[0] in "AEFHILMNORSX" else "a"
+    if _SILENT_H.match(word):
+        return "an"
+    first = word[0].lower()
+    plain = {"é": "e", "è": "e", "á": "a", "à": "a", "â": "a", "ä": "a", "å": "a", "í": "i", "ó": "o", "ö": "o"}
+    first = plain.get(first, first)
+    if first in "aeiou":
+        return "a" if _AN_EXCEPT.match(word) else "an"
+    return "an" if re.match(r"y(?:tt|vonne|vette|vonn)", word, re.I) and not word[0].isspace() else "a"

@@ -1,0 +1,276 @@
+"""Finding identity terms in free text, and the templates that they make."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import ahocorasick_rs
+import numpy as np
+
+from evenhand._errors import UsageError
+from evenhand._model import Factor
+from evenhand.plans._slots import escape
+from evenhand.plans.grid import Skipped
+from evenhand.plans.templates import Templates
+from evenhand.terms import Terms
+
+# Adjectives that are about people only sometimes: a black car, a straight line, a blind spot.
+_OFTEN_NOT_PEOPLE = frozenset(
+    "black white straight blind deaf old young native indigenous older younger senior bi trans gay queer disabled".split()
+)
+_PEOPLE = frozenset(
+    "man men woman women people person guy guys girl girls boy boys kid kids child children friend friends neighbor "
+    "neighbors neighbour neighbours family families community communities student students american americans canadian "
+    "mother mothers father fathers mom dad parent parents couple couples teacher teachers doctor doctors worker workers "
+    "actor actors actress artist artists athlete athletes player players voter voters citizen citizens immigrant "
+    "immigrants folk folks lady ladies gentleman gentlemen male males female females husband wife son daughter brother "
+    "sister lawyer nurse colleague colleagues coworker coworkers customer customers patient patients employee employees "
+    "candidate candidates applicant applicants driver drivers officer officers politician politicians president leader "
+    "leaders teen teens teenager teenagers youth adult adults user users owner owners author writer musician singer "
+    "population minority minorities residents resident tenants tenant neighborhood culture lives rights".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One term in a text: ``text[start:end]`` has the surface form `form` of `category`."""
+
+    start: int
+    end: int
+    category: str
+    form: str
+
+
+def _lower(text: str) -> str:
+    """Lower case of the same length: "İ".lower() is two characters long and would shift every later place."""
+    low = text.lower()
+    if len(low) == len(text):
+        return low
+    return "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
+
+
+def _joins(c: str) -> bool:
+    return c.isalnum() or c in "-_@#/&‐‑" or "\u0300" <= c <= "\u036f"
+
+
+class Finder:
+    """Finds the surface forms of a list of terms, as whole words, whatever the letter case.
+
+    Built once, used for many texts; the longest term wins ("African American" before "American").
+
+    Args:
+        terms: identity terms, or any list (its terms are then looked for as they are).
+        categories: the categories to look for; all where None.
+
+    >>> from evenhand.terms import terms
+    >>> [(f.start, f.end, f.form) for f in Finder(terms("identity/religion")).find("Two Muslims and a Jewish boy")]
+    [(4, 11, 'noun_plural'), (18, 24, 'adjective')]
+    """
+
+    def __init__(self, terms: Terms, categories: Sequence[str] | None = None) -> None:
+        self.terms = terms
+        wanted = list(terms.factors) if categories is None else list(categories)
+        self._what: list[tuple[str, str]] = []
+        patterns: dict[str, None] = {}
+        for surface, category, form in _surfaces(terms, wanted):
+            low = _lower(surface)
+            if low and low not in patterns:
+                patterns[low] = None
+                self._what.append((category, form))
+        if not patterns:
+            raise UsageError(
+                "nothing-to-find", f"{terms.id} has no terms of these categories.", given=wanted, available=terms.factors
+            )
+        self._patterns = list(patterns)
+        self._automaton = ahocorasick_rs.AhoCorasick(self._patterns)
+
+    @cached_property
+    def pattern_count(self) -> int:
+        """How many distinct surface forms are looked for."""
+        return len(self._patterns)
+
+    def find(self, text: str) -> list[Found]:
+        """The terms in `text` from left to right, none overlapping; not inside words, hyphenations or addresses."""
+        low = _lower(text)
+        hits = self._automaton.find_matches_as_indexes(low, overlapping=True)
+        if not hits:
+            return []
+        n = len(text)
+        whole = [
+            (start, -end, which)
+            for which, start, end in hits
+            if (start == 0 or not _joins(low[start - 1])) and (end == n or not _joins(low[end]))
+        ]
+        whole.sort()
+        found, at = [], 0
+        for start, minus_end, which in whole:
+            if start >= at:
+                category, form = self._what[which]
+                found.append(Found(start, -minus_end, category, form))
+                at = -minus_end
+        return found
+
+
+def _surfaces(terms: Terms, categories: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """(surface form, category, form that fits there) of every term, plurals first so that they win ties."""
+    forms = [f for f in ("noun_plural", "noun", "adjective") if f in terms.forms or f"seen_{f}" in terms.forms]
+    for i, label in enumerate(terms.terms):
+        category = next((c for c in categories if terms.level(c, i) is not None), None)
+        if category is None and terms.factors and categories:
+            continue
+        if not forms:
+            yield label, category or "term", ""
+        for form in reversed(forms):  # an adjective that is also a noun is read by its neighbours
+            surface = terms.forms[form][i] if form in terms.forms else None
+            if surface:
+                yield surface, category or "term", form
+    for form in forms:
+        for i, alternatives in enumerate(terms.forms.get(f"seen_{form}", ())):
+            category = next((c for c in categories if terms.level(c, i) is not None), None)
+            if alternatives and category is not None:
+                for surface in alternatives.split("|"):
+                    yield surface, category, form
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Placeholder:
+    """A text whose identity terms became slots.
+
+    Args:
+        template: the text with slots; equal to the (escaped) text where nothing was found.
+        found: what was found.
+        flags: what a person should look at.
+    """
+
+    template: str
+    found: tuple[Found, ...]
+    flags: tuple[str, ...]
+
+
+_NEXT_WORD = re.compile(r"\s+([^\W\d_]+)")
+
+
+def placeholder(text: str, terms: Terms | Finder, category: str | None = None) -> Placeholder:
+    """The text as a template: every identity term becomes a slot that carries its form, number and letter case.
+
+    A word that is both a noun and an adjective ("a Muslim", "a Muslim teacher") is read by the word after it. Words
+    that are about people only sometimes ("black", "straight") are flagged where no person word follows.
+
+    Args:
+        text: any text.
+        terms: identity terms, or a Finder built from them.
+        category: which category to look for; all where None.
+
+    >>> from evenhand.terms import terms as load
+    >>> placeholder("I have many Black friends, and two Asians.", load("identity/race")).template
+    'I have many {Race:adjective} friends, and two {race:noun_plural}.'
+    """
+    finder = terms if isinstance(terms, Finder) else Finder(terms, [category] if category else None)
+    out, at, flags, kept = [], 0, [], []
+    for f in finder.find(text):
+        if category is not None and f.category != category:
+            continue
+        form, flag = _form_here(text, f)
+        surface = text[f.start : f.end]
+        key = f.category.upper() if len(surface) > 2 and surface.isupper() else f.category
+        if key == f.category and surface[:1].isupper() and not _proper(finder, surface):
+            key = key.capitalize()
+        out += [escape(text[at : f.start]), "{" + key + (f":{form}" if form else "") + "}"]
+        at = f.end
+        kept.append(Found(f.start, f.end, f.category, form))
+        if flag and flag not in flags:
+            flags.append(flag)
+    if len({f.category for f in kept}) > 1:
+        flags.append("terms of several categories")
+    if len(kept) > 1:
+        flags.append(f"{len(kept)} terms: all are filled with the same group")
+    return Placeholder(template="".join(out) + escape(text[at:]), found=tuple(kept), flags=tuple(flags))
+
+
+def _proper(finder: Finder, surface: str) -> bool:
+    """Whether the list itself writes this term with a capital."""
+    return any(surface in (x or "") for f in finder.terms.writable for x in finder.terms.forms[f])
+
+
+def _form_here(text: str, f: Found) -> tuple[str, str | None]:
+    surface = _lower(text[f.start : f.end])
+    m = _NEXT_WORD.match(text, f.end)
+    following = m.group(1).lower() if m else ""
+    form = f.form
+    if form in ("noun", "adjective"):
+        before = re.search(r"([^\W\d_]+)\s+\Z", text[max(0, f.start - 20) : f.start])
+        article = before is not None and before.group(1).lower() in ("a", "an", "the", "this", "that", "another", "every")
+        if following in _PEOPLE:
+            form = "adjective"
+        elif article and (not following or following in _FUNCTION) and surface not in _OFTEN_NOT_PEOPLE:
+            form = "noun"
+    if surface in _OFTEN_NOT_PEOPLE and following not in _PEOPLE:
+        return form, f"'{text[f.start : f.end]}' may not be about people here"
+    if form == "noun" and following in _PEOPLE:
+        return "adjective", None
+    return form, None
+
+
+_FUNCTION = frozenset(
+    "and or but is was are were has had who that in on at to of for with from by as will would can could said says lives "
+    "lived works worked moved came went because when if than does did do have be been".split()
+)
+
+
+def identity_templates(
+    texts: Sequence[str],
+    terms: Terms,
+    category: str | None = None,
+    *,
+    ids: Sequence[str] | None = None,
+    factors: Mapping[str, Factor] | None = None,
+) -> Templates:
+    """The templates of those texts that mention a term of the category; the others are in `skipped`.
+
+    Args:
+        texts: free texts.
+        terms: identity terms.
+        category: which category; all where None.
+        ids: of the texts; ``t1``, ``t2``, … where None.
+        factors: columns of the texts (``toxicity label``, ``sentiment``, …), Factors of the same length.
+
+    Raises:
+        UsageError: no text mentions any of the terms.
+
+    >>> from evenhand.terms import terms as load
+    >>> made = identity_templates(["My deaf neighbor sings.", "It rains."], load("identity/disability"))
+    >>> made.templates, made.skipped[0].reason
+    (('My {disability:adjective} neighbor sings.',), 'mentions no term of disability')
+    """
+    finder = Finder(terms, [category] if category else None)
+    names = list(ids) if ids is not None else [f"t{i + 1}" for i in range(len(texts))]
+    rows, made, skipped = [], [], []
+    for i, text in enumerate(texts):
+        p = placeholder(text, finder, category)
+        if not p.found:
+            skipped.append(Skipped(text=names[i], reason=f"mentions no term of {category or terms.id.split('/')[-1]}"))
+        elif len({f.category for f in p.found}) > 1:
+            skipped.append(Skipped(text=names[i], reason="mentions terms of several categories: name one"))
+        else:
+            rows.append(i)
+            made.append(p)
+    if not made:
+        raise UsageError(
+            "no-identity-terms",
+            "No text mentions any of these terms.",
+            given=f"{len(texts)} texts, {terms.id}",
+            hint=skipped[0].reason if skipped else "there are no texts",
+        )
+    index = np.array(rows)
+    return Templates(
+        templates=tuple(p.template for p in made),
+        ids=tuple(names[i] for i in rows),
+        bases=tuple(texts[i] for i in rows),
+        flags=tuple("; ".join(p.flags) for p in made),
+        factors={k: f[index] for k, f in (factors or {}).items()},
+        skipped=tuple(skipped),
+        terms=terms,
+    )
