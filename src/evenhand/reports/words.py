@@ -304,16 +304,42 @@ def word_diff(before: str, after: str) -> tuple[list[tuple[str, bool]], list[tup
     import difflib
 
     a, b = _TOKEN.findall(before), _TOKEN.findall(after)
-    if len(a) * len(b) > 4_000_000:  # difflib is quadratic; a text this long is shown unmarked
-        return [(before, False)], [(after, False)]
+    start = _shared(a, b)
+    end = _shared(a[start:][::-1], b[start:][::-1])
+    middle_a, middle_b = a[start : len(a) - end], b[start : len(b) - end]
     left: list[tuple[str, bool]] = []
     right: list[tuple[str, bool]] = []
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        _append(left, "".join(a[i1:i2]), tag != "equal")
-        _append(right, "".join(b[j1:j2]), tag != "equal")
+    _append(left, right, a[:start], b[:start], changed=False)
+    if len(middle_a) * len(middle_b) > 250_000:  # difflib is quadratic: mark the whole stretch instead
+        _append(left, right, middle_a, middle_b, changed=True)
+    else:
+        matcher = difflib.SequenceMatcher(None, middle_a, middle_b, autojunk=False)
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+            _append(left, right, middle_a[i1:i2], middle_b[j1:j2], changed=tag != "equal")
+    _append(left, right, a[len(a) - end :], b[len(b) - end :], changed=False)
     return left, right
 
 
-def _append(pieces: list[tuple[str, bool]], text: str, changed: bool) -> None:
-    if text:
-        pieces.append((text, changed))
+def _shared(a: Sequence[str], b: Sequence[str]) -> int:
+    """How many tokens both begin with."""
+    for i, (x, y) in enumerate(zip(a, b, strict=False)):
+        if x != y:
+            return i
+    return min(len(a), len(b))
+
+
+def _append(
+    left: list[tuple[str, bool]],
+    right: list[tuple[str, bool]],
+    a: Sequence[str],
+    b: Sequence[str],
+    *,
+    changed: bool,
+) -> None:
+    """One more stretch on each side, joined to the last one where both have the same state."""
+    for pieces, tokens in ((left, a), (right, b)):
+        text = "".join(tokens)
+        if text and pieces and pieces[-1][1] == changed:
+            pieces[-1] = (pieces[-1][0] + text, changed)
+        elif text:
+            pieces.append((text, changed))
