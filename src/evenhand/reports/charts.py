@@ -49,7 +49,8 @@ CONFIG: Spec = {
         "tickColor": INK,
         "tickOpacity": 0.35,
     },
-    "axisY": {"labelLimit": 260},
+    "axisX": {"labelFlush": False, "tickCount": 7, "labelSeparation": 8, "labelOverlap": "greedy"},
+    "axisY": {"labelLimit": 340},
     "legend": {
         "orient": "top",
         "labelColor": INK,
@@ -143,7 +144,7 @@ def forest(frame: Frame) -> Spec:
     bounds = [b for b in (encode.get("tolerance") or []) if b is not None]
     numbers = [v for name in (value, low, high) for v in frame.columns[name] if isinstance(v, float)]
     log = null == 1.0 and all(v > 0 for v in [*numbers, *bounds])
-    scale = {"type": "log", "zero": False} if log else {"zero": False}
+    scale = {"type": "log", "nice": False, "padding": 12} if log else {"zero": False, "padding": 12}
     position = {
         "scale": scale,
         "axis": {"format": "~g"},
@@ -165,7 +166,7 @@ def forest(frame: Frame) -> Spec:
             },
         },
         {
-            "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
+            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
             "encoding": {
                 "x": {"field": value, "type": "quantitative", **position},
                 "color": tone,
@@ -221,13 +222,18 @@ def heatmap(frame: Frame) -> Spec:
     side = frame.add("side", ["–" if v is None else "above" if v >= null else "below" for v in values])
     strength = frame.add("", [0.0 if v is None else round(abs(v - null) / most, 4) for v in values])
     words = frame.add("", ["" if v is None else number(v) for v in values])
+    order = {name: list(dict.fromkeys(frame.columns[name])) for name in (x, y)}
     first_rows(frame, [i for i, v in enumerate(values) if v is not None])
-    across = len(set(frame.columns[x]))
+    across = len(order[x])
     place = {
         "x": frame.encode(
-            x, "nominal", sort=None, axis={"labelAngle": -40 if across > 4 else 0, "domain": False}
+            x,
+            "nominal",
+            sort=order[x],
+            scale={"domain": order[x]},
+            axis={"labelAngle": -40 if across > 4 else 0, "domain": False},
         ),
-        "y": frame.encode(y, "nominal", sort=None, axis={"domain": False}),
+        "y": frame.encode(y, "nominal", sort=order[y], scale={"domain": order[y]}, axis={"domain": False}),
     }
     names = {"domain": ["above", "below"], "range": [PALETTE[1], PALETTE[0]]}
     legend = {"symbolType": "square", "symbolOpacity": 0.8, "symbolStrokeWidth": 0}
@@ -383,7 +389,7 @@ def bars(frame: Frame) -> Spec:
     high = frame.add("high", floats(frame.channel("high", required=banded), len(values)))
     frame.limit = min(frame.limit, 80)
     first_rows(frame, [i for i, v in enumerate(values) if v is not None])
-    split = len(set(frame.columns[color])) > 1 and frame.columns[color] != frame.columns[labels]
+    split = len(set(frame.columns[labels])) < len(frame.columns[labels])
     rows: Spec = {"y": frame.encode(labels, "nominal", sort=None, axis={"title": None})}
     if split:
         rows["yOffset"] = {"field": color, "sort": None}

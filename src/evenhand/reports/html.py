@@ -125,25 +125,34 @@ def _top(result: Result) -> Part:
 
 
 def _cards(result: Result, limits: Limits) -> Part:
-    """Disparities and inconclusive findings in full view, the others folded; all up to a stated number."""
-    ordered = words.worst_first(result.findings)
+    """Every disparity in full view and the first inconclusive findings; the others folded, by verdict.
+
+    With nothing to worry about, the good news is in full view. All up to a stated number.
+    """
     axes = _axes(result.findings)
-    loud = [f for f in ordered if f.verdict in ("disparity", "inconclusive")]
-    quiet = [f for f in ordered if f.verdict not in ("disparity", "inconclusive")]
-    loud_shown = loud[: limits.cards]
-    quiet_shown = quiet[: max(2, limits.cards - len(loud_shown))]
-    left = len(ordered) - len(loud_shown) - len(quiet_shown)
-    fine = sum(f.verdict is not None for f in quiet)
-    names = [f"{fine} within tolerance"] if fine else []
-    names += [f"{len(quiet) - fine} not held against a tolerance"] if fine < len(quiet) else []
-    opened = not loud  # with nothing to worry about, the good news is not folded away
+    by_verdict: dict[str, list[Finding]] = {}
+    for f in words.worst_first(result.findings):
+        by_verdict.setdefault(f.verdict or "not held against a tolerance", []).append(f)
+    room = limits.cards
+    groups: list[Part] = []
+    opened = True
+    for verdict, members in by_verdict.items():
+        shown = [_card(f, axes, limits) for f in members[: max(2, room)]]
+        room -= len(shown)
+        loud = len(shown) if verdict == "disparity" else (6 if opened and not groups else 4 if opened else 0)
+        opened = opened and verdict == "disparity"
+        folded, left = shown[loud:], len(members) - len(shown)
+        more = "more " if loud and folded else ""
+        said = f"{len(folded)} {more}{verdict}"
+        groups.append(
+            {"cards": shown[:loud], "folded": folded, "said": said, "left": left, "verdict": verdict}
+        )
+    missing = [f"{g['left']} more {g['verdict']}" for g in groups if g["left"]]
     legend = "Dot: estimate. Line: its interval. Shaded: the tolerance declared beforehand. Upright line: equal treatment."
     return {
         "legend": legend if result.findings else "",
-        "cards": [_card(f, axes, limits) for f in (quiet_shown if opened else loud_shown)],
-        "quiet": [] if opened else [_card(f, axes, limits) for f in quiet_shown],
-        "quiet_said": " and ".join(names).capitalize(),
-        "cards_said": f"{left} more findings are in the table of all estimates." if left > 0 else "",
+        "groups": groups,
+        "cards_said": f"Not shown one by one: {', '.join(missing)}; see all estimates." if missing else "",
     }
 
 
@@ -158,9 +167,9 @@ def _axes(findings: Sequence[Finding]) -> dict[tuple[str, str], Axis]:
 def _card(f: Finding, axes: dict[tuple[str, str], Axis], limits: Limits) -> Part:
     e = f.estimate
     adjusted = words.p_words(e.p_adjusted)
-    key = [("Estimate", words.interval_words(f))]
-    key += [("Tolerance", words.tolerance_words(f))] if f.tolerance else []
-    key += [("Could detect", words.short(f.detectable))] if f.detectable is not None else []
+    tolerated = f"Tolerance {words.tolerance_words(f)}" if f.tolerance else ""
+    detectable = f"could detect {words.short(f.detectable)}" if f.detectable is not None else ""
+    key = [words.interval_words(f), "; ".join(t for t in (tolerated, detectable) if t)]
     facts = [
         ("p-value", words.p_words(e.p_value)),
         ("adjusted", adjusted + (f" within “{words.visible(f.family)}”" if adjusted and f.family else "")),
@@ -176,7 +185,7 @@ def _card(f: Finding, axes: dict[tuple[str, str], Axis], limits: Limits) -> Part
         "sentence": cut(words.sentence(f), 2 * limits.cell),
         "rests_on": cut(words.visible(f.rests_on or ""), limits.cell),
         "picture": picture(f, axes[(e.measure, e.contrast)]),
-        "key": key,
+        "key": [k for k in key if k],
         "facts": [(name, value) for name, value in facts if value],
     }
 
