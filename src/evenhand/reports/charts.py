@@ -312,14 +312,19 @@ def scatter(frame: Frame) -> Spec:
     spread_rows(
         frame, [i for i, (a, b) in enumerate(zip(xs, ys, strict=True)) if a is not None and b is not None]
     )
-    across = frame.encode(x, "quantitative", scale={"zero": False})
-    up = frame.encode(y, "quantitative", scale={"zero": False})
+    both = [v for name in (x, y) for v in frame.columns[name] if isinstance(v, float)]
+    square = (
+        {"domain": [min(both), max(both)], "nice": True}
+        if encode.get("diagonal") and both
+        else {"zero": False}
+    )
+    across = frame.encode(x, "quantitative", scale=square)
+    up = frame.encode(y, "quantitative", scale=square)
     few = len(frame.columns[x]) <= 15
     opacity = 0.85 if len(frame.columns[x]) < 200 else 0.5
     mark = {"type": "point", "filled": True, "size": 48, "opacity": opacity}
     place = {"x": across, "y": up}
     layers: list[Spec] = []
-    both = [v for name in (x, y) for v in frame.columns[name] if isinstance(v, float)]
     if encode.get("diagonal") and both:
         ends = [{"a": min(both), "b": max(both)}]
         rule = {"type": "rule", "color": MUTED, "strokeDash": [4, 3], "aria": False}

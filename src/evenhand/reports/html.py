@@ -18,7 +18,7 @@ from evenhand._json import SCHEMA
 from evenhand._model import Exhibit, Finding
 from evenhand.reports import words
 from evenhand.reports.charts import chart
-from evenhand.reports.interval import Axis, axis_for, picture
+from evenhand.reports.interval import Axis, picture, shared_axes
 from evenhand.reports.page import AUDITS, Limits, Part, cut, drawing_part, exhibit_part, table_part
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _cards(result: Result, limits: Limits) -> Part:
 
     With nothing to worry about, the good news is in full view. All up to a stated number.
     """
-    axes = _axes(result.findings)
+    axes = shared_axes(result.findings)
     by_verdict: dict[str, list[Finding]] = {}
     for f in words.worst_first(result.findings):
         by_verdict.setdefault(f.verdict or "not held against a tolerance", []).append(f)
@@ -154,14 +154,6 @@ def _cards(result: Result, limits: Limits) -> Part:
         "groups": groups,
         "cards_said": f"Not shown one by one: {', '.join(missing)}; see all estimates." if missing else "",
     }
-
-
-def _axes(findings: Sequence[Finding]) -> dict[tuple[str, str], Axis]:
-    """One scale for each measure and contrast."""
-    groups: dict[tuple[str, str], list[Finding]] = {}
-    for f in findings:
-        groups.setdefault((f.estimate.measure, f.estimate.contrast), []).append(f)
-    return {key: axis_for(members) for key, members in groups.items()}
 
 
 def _card(f: Finding, axes: dict[tuple[str, str], Axis], limits: Limits) -> Part:

@@ -50,6 +50,14 @@ def axis_for(findings: Sequence[Finding]) -> Axis:
     return Axis(low=math.exp(low), high=math.exp(high), log=True) if log else Axis(low=low, high=high)
 
 
+def shared_axes(findings: Sequence[Finding]) -> dict[tuple[str, str], Axis]:
+    """One scale for each measure and contrast."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for f in findings:
+        groups.setdefault((f.estimate.measure, f.estimate.contrast), []).append(f)
+    return {key: axis_for(members) for key, members in groups.items()}
+
+
 def picture(finding: Finding, axis: Axis) -> str:
     """The SVG; empty where there is no estimate. It is decoration: the same numbers stand beside it as text."""
     e = finding.estimate
