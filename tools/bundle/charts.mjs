@@ -19,10 +19,17 @@ const rowsOf = (columns) => {
 const silent = {level: () => silent, error: () => silent, warn: () => silent, info: () => silent, debug: () => silent};
 
 async function draw(figure, chart) {
-  const spec = {...chart.spec, data: {values: rowsOf(chart.columns)}};
+  const holder = figure.querySelector('[data-draw]');
+  const width = holder.parentElement.clientWidth;
+  const {config} = chart.spec;
+  const fitted = {
+    ...config,
+    axisY: {...config.axisY, labelLimit: Math.min(config.axisY.labelLimit, 0.42 * width)},
+    legend: {...config.legend, columns: width < 560 ? 2 : config.legend.columns},
+  };
+  const spec = {...chart.spec, config: fitted, data: {values: rowsOf(chart.columns)}};
   const {spec: vega} = compile(spec, {logger: silent});
   const runtime = parse(vega, null, {ast: true});
-  const holder = figure.querySelector('[data-draw]');
   const view = new View(runtime, {
     container: holder,
     expr: expressionInterpreter,

@@ -114,21 +114,36 @@ def tolerance_words(finding: Finding) -> str:
 
 
 def interval_words(finding: Finding) -> str:
-    """Value and interval, or the reason why there is none.
+    """Value and interval to the same decimals, or the reason why there is none.
 
     >>> from evenhand._model import Estimate
     >>> e = Estimate(
     ...     measure="m", contrast="difference", group="a", reference="b", value=0.1, low=0.02, high=0.18
     ... )
     >>> interval_words(Finding(estimate=e))
-    '0.100 (95 % interval 0.0200 to 0.180)'
+    '0.100 (95 % interval 0.020 to 0.180)'
     """
     e = finding.estimate
     if e.value is None:
         return f"not estimated: {visible(e.why_not or 'no reason recorded')}"
+    value, low, high = alike(e.value, e.low, e.high)
     if e.low is None and e.high is None:
-        return f"{number(e.value)} (no interval{': ' + visible(e.why_not) if e.why_not else ''})"
-    return f"{number(e.value)} ({level_words(e.level)} interval {_side(e.low, '−∞')} to {_side(e.high, '∞')})"
+        return f"{value} (no interval{': ' + visible(e.why_not) if e.why_not else ''})"
+    return f"{value} ({level_words(e.level)} interval {low or '−∞'} to {high or '∞'})"
+
+
+def alike(*values: float | None) -> list[str]:
+    """Numbers with as many decimals as the largest needs for three digits; None becomes an empty string.
+
+    >>> alike(-0.14, -0.186, -0.0936), alike(1.214, None, 15.0)
+    (['−0.140', '−0.186', '−0.094'], ['1.2', '', '15.0'])
+    """
+    sizes = [abs(v) for v in values if v]
+    if not sizes or max(sizes) >= 1e5 or max(sizes) < 1e-3:
+        return ["" if v is None else number(v) for v in values]
+    digits = max(0, min(4, 2 - math.floor(math.log10(max(sizes)))))
+    texts = ["" if v is None else f"{v:,.{digits}f}" for v in values]
+    return [re.sub(r"^-(?=0(\.0*)?$)", "", t).replace("-", "−") for t in texts]
 
 
 def level_words(level: float) -> str:
@@ -136,14 +151,21 @@ def level_words(level: float) -> str:
     return f"{level * 100:.6g} %"
 
 
-def _side(bound: float | None, open_side: str) -> str:
-    return open_side if bound is None else number(bound)
-
-
 def comparison(finding: Finding) -> str:
-    """Who is compared with whom, and where."""
+    """Who is compared with whom, and where; an attribute that both sides share is said once.
+
+    >>> from evenhand._model import Estimate
+    >>> e = Estimate(
+    ...     measure="m", contrast="d", group="race=black", reference="race=white", given="sex=female"
+    ... )
+    >>> comparison(Finding(estimate=e))
+    'race: black against white, given sex: female'
+    """
     e = finding.estimate
-    where = f", given {visible(e.given)}" if e.given else ""
+    where = f", given {visible(e.given.replace('=', ': ', 1))}" if e.given else ""
+    (left, sign, group), (right, _, reference) = e.group.partition("="), e.reference.partition("=")
+    if sign and left == right and "=" not in group + reference:
+        return f"{visible(left)}: {visible(group)} against {visible(reference)}{where}"
     return f"{visible(e.group)} against {visible(e.reference)}{where}"
 
 
@@ -196,9 +218,8 @@ def headline(result: Result) -> str:
             f"{n} {_plural('estimate', n)}, none held against a tolerance: this describes and does not judge."
         )
     if bad:
-        lead = f"Disparity found in {_of(bad, total)}."
-        rest = f" {_of(unsure, total, capital=True)} {_are(unsure)} inconclusive." if unsure else ""
-        return lead + rest
+        rest = f"; {unsure} more {_are(unsure)} inconclusive" if unsure else ""
+        return f"Disparity found in {_of(bad, total)}{rest}."
     if not unsure:
         whole = "The one comparison lies" if total == 1 else f"All {total} comparisons lie"
         return f"No disparity: {whole[0].lower()}{whole[1:]} within the tolerance."
@@ -211,10 +232,9 @@ def headline(result: Result) -> str:
     )
 
 
-def _of(count: int, total: int, *, capital: bool = False) -> str:
+def _of(count: int, total: int) -> str:
     if count == total:
-        text = "the one comparison" if total == 1 else f"all {total} comparisons"
-        return text.capitalize() if capital else text
+        return "the one comparison" if total == 1 else f"all {total} comparisons"
     return f"{count} of {total} comparisons"
 
 
@@ -281,11 +301,8 @@ def _compact(finding: Finding) -> str:
     e = finding.estimate
     if e.value is None:
         return _cut(f"not estimated: {visible(e.why_not or '')}", 50)
-    return (
-        f"{number(e.value)} [{_side(e.low, '−∞')}, {_side(e.high, '∞')}]"
-        if (e.low, e.high) != (None, None)
-        else number(e.value)
-    )
+    value, low, high = alike(e.value, e.low, e.high)
+    return value if (e.low, e.high) == (None, None) else f"{value} [{low or '−∞'}, {high or '∞'}]"
 
 
 def _cut(text: str, width: int) -> str:
@@ -304,16 +321,42 @@ def word_diff(before: str, after: str) -> tuple[list[tuple[str, bool]], list[tup
     import difflib
 
     a, b = _TOKEN.findall(before), _TOKEN.findall(after)
-    if len(a) * len(b) > 4_000_000:  # difflib is quadratic; a text this long is shown unmarked
-        return [(before, False)], [(after, False)]
+    start = _shared(a, b)
+    end = _shared(a[start:][::-1], b[start:][::-1])
+    middle_a, middle_b = a[start : len(a) - end], b[start : len(b) - end]
     left: list[tuple[str, bool]] = []
     right: list[tuple[str, bool]] = []
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        _append(left, "".join(a[i1:i2]), tag != "equal")
-        _append(right, "".join(b[j1:j2]), tag != "equal")
+    _append(left, right, a[:start], b[:start], changed=False)
+    if len(middle_a) * len(middle_b) > 250_000:  # difflib is quadratic: mark the whole stretch instead
+        _append(left, right, middle_a, middle_b, changed=True)
+    else:
+        matcher = difflib.SequenceMatcher(None, middle_a, middle_b, autojunk=False)
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+            _append(left, right, middle_a[i1:i2], middle_b[j1:j2], changed=tag != "equal")
+    _append(left, right, a[len(a) - end :], b[len(b) - end :], changed=False)
     return left, right
 
 
-def _append(pieces: list[tuple[str, bool]], text: str, changed: bool) -> None:
-    if text:
-        pieces.append((text, changed))
+def _shared(a: Sequence[str], b: Sequence[str]) -> int:
+    """How many tokens both begin with."""
+    for i, (x, y) in enumerate(zip(a, b, strict=False)):
+        if x != y:
+            return i
+    return min(len(a), len(b))
+
+
+def _append(
+    left: list[tuple[str, bool]],
+    right: list[tuple[str, bool]],
+    a: Sequence[str],
+    b: Sequence[str],
+    *,
+    changed: bool,
+) -> None:
+    """One more stretch on each side, joined to the last one where both have the same state."""
+    for pieces, tokens in ((left, a), (right, b)):
+        text = "".join(tokens)
+        if text and pieces and pieces[-1][1] == changed:
+            pieces[-1] = (pieces[-1][0] + text, changed)
+        elif text:
+            pieces.append((text, changed))

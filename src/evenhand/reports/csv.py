@@ -1,0 +1,47 @@
+"""The table of estimates as CSV that a spreadsheet cannot be tricked with."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from evenhand.reports.words import visible
+
+if TYPE_CHECKING:
+    from evenhand._model import Scalar
+    from evenhand._result import Result
+
+FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""What makes a spreadsheet run a cell; full-width forms count in some locales."""
+
+
+def render(result: Result) -> str:
+    """The columns of ``result.table()``, numbers in full precision, empty cells where there is no value.
+
+    >>> from evenhand._result import Result
+    >>> render(Result(audit="text", title="t"))[:22]
+    'measure,contrast,group'
+    """
+    table = result.table()
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.column_names)
+    columns = [table.column(name).to_pylist() for name in table.column_names]
+    writer.writerows([neutral(value) for value in row] for row in zip(*columns, strict=True))
+    return out.getvalue()
+
+
+def neutral(value: Scalar) -> Scalar:
+    r"""Numbers as they are; text on one line, with an apostrophe before what a spreadsheet would run.
+
+    Tabs and line ends at the beginning, after which some programs look for a formula, go the same way.
+
+    >>> neutral("=1+1"), neutral(-1.5), neutral("\t@x"), neutral("fine")
+    ("'=1+1", -1.5, "' @x", 'fine')
+    """
+    if not isinstance(value, str):
+        return value
+    shown = visible(value)
+    risky = value[:1] in ("\t", "\r", "\n") or shown.lstrip().startswith(FORMULA_STARTS)
+    return f"'{shown}" if risky else shown
