@@ -1,0 +1,260 @@
+"""Texts and terms → the grids of a text audit: which texts are rewritten for which terms, and which groups they form."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as replaced
+from typing import Any
+
+import numpy as np
+
+from evenhand._errors import UsageError
+from evenhand._model import Factor, Plan, Probes
+from evenhand.plans._slots import slot_keys
+from evenhand.plans.grid import Grid
+from evenhand.plans.identity import identity_templates
+from evenhand.plans.pairs import pair_grid
+from evenhand.plans.pronouns import pronoun_grid
+from evenhand.plans.templates import SHIPPED as SHIPPED_TEMPLATES
+from evenhand.plans.templates import Templates, person_templates, templates
+from evenhand.terms import Terms
+from evenhand.terms import terms as load_terms
+from evenhand.texts import Texts
+from evenhand.texts import texts as load_texts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One grid of a design.
+
+    Args:
+        name: marks its probes in the factor `category`.
+        attributes: factor of the terms → name of the attribute in the result.
+        word: what a reader calls one of its terms.
+        sampled: True where the terms are a sample of their group (names), False where the group is the term.
+    """
+
+    name: str
+    grid: Grid
+    attributes: Mapping[str, str]
+    word: str
+    sampled: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """All grids of an audit, asked one after the other."""
+
+    parts: tuple[Part, ...]
+
+    def __len__(self) -> int:
+        return sum(len(part.grid) for part in self.parts)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Every attribute that some part compares, in order, once."""
+        return tuple(dict.fromkeys(a for part in self.parts for a in part.attributes.values()))
+
+    def plan(self, batch: int = 10_000) -> Plan:
+        """The probes of every part, marked with the part's name as `category`."""
+        for part in self.parts:
+            mark = np.zeros(batch, dtype=np.int8)
+            for probes in part.grid.plan(batch):
+                factors = {"category": Factor(mark[: len(probes)], (part.name,))}
+                for name, factor in probes.factors.items():
+                    if name in part.attributes:
+                        factors[part.attributes[name]] = factor
+                    elif name not in part.grid.terms.factors:
+                        factors[name] = factor
+                yield Probes(inputs=probes.inputs, factors=factors)
+
+    def render(self, row: int) -> str:
+        """The text of one row of the plan."""
+        for part in self.parts:
+            if row < len(part.grid):
+                return part.grid.render(row)
+            row -= len(part.grid)
+        raise IndexError("no such row")
+
+    def inputs(self) -> Iterator[str]:
+        """Every input, in the order of the plan."""
+        for part in self.parts:
+            yield from part.grid
+
+
+def design(
+    texts: Any,
+    terms: str | os.PathLike[str] | Terms | Sequence[Any],
+    *,
+    replace: str | None = None,
+    groups: Sequence[str] | None = None,
+    control: bool = True,
+    text_column: str | None = None,
+) -> Design:
+    """The grids that these texts and terms make.
+
+    Args:
+        texts: Templates, a shipped name ("eec", "letters"), a file, a list of texts, or `Texts`.
+        terms: one list or several: names need `replace` or templates with slots; identity terms are found in the texts.
+        replace: the name that stands in the texts.
+        groups: the attributes to compare; all of the terms by default.
+        control: also ask the text without the term, where it stays grammatical.
+
+    Raises:
+        UsageError: names without a place for them, unknown groups, no text that fits.
+    """
+    lists = [terms] if isinstance(terms, str | os.PathLike | Terms) else list(terms)
+    parts: list[Part] = []
+    source = _texts(texts, text_column)
+    for item in lists:
+        parts += _parts(source, item if isinstance(item, Terms) else load_terms(item), replace, control, groups)
+    if groups is not None:
+        known = list(dict.fromkeys(a for part in parts for a in part.attributes))
+        for name in groups:
+            if name not in known:
+                raise UsageError("unknown-group", "the terms have no such attribute", given=name, available=known)
+        kept = [{a: a for a in part.attributes if a in groups} for part in parts]
+        parts = [replaced(part, attributes=mine) for part, mine in zip(parts, kept, strict=True) if mine]
+    return Design(parts=tuple(_told_apart(parts)))
+
+
+def _told_apart(parts: Sequence[Part]) -> list[Part]:
+    """Two parts may compare the same attribute by other means (names of a race, words for a race): two families."""
+    seen: set[str] = set()
+    told = []
+    for part in parts:
+        named = {f: f"{a} ({part.word}s)" if a in seen else a for f, a in part.attributes.items()}
+        seen.update(part.attributes.values())
+        told.append(replaced(part, attributes=named))
+    return told
+
+
+def _texts(texts: Any, column: str | None) -> Texts | Templates:
+    if isinstance(texts, Templates | Texts):
+        return texts
+    if isinstance(texts, str) and texts in SHIPPED_TEMPLATES:
+        return templates(texts)
+    if isinstance(texts, str | os.PathLike) and str(texts).endswith(".toml"):
+        return templates(texts)
+    return load_texts(texts, column=column)
+
+
+def _parts(
+    source: Texts | Templates, terms: Terms, replace: str | None, control: bool, groups: Sequence[str] | None
+) -> list[Part]:
+    if isinstance(source, Texts) and any(slot_keys(text) for text in source.texts):
+        made = templates(list(source.texts))
+        source = _with_factors(made, source)
+    if isinstance(source, Templates):
+        return _from_templates(source, terms, control)
+    if terms.kind == "pairs":
+        grid = pair_grid(source.texts, terms, ids=source.ids, factors=source.factors)
+        return [Part(name="gender", grid=grid, attributes={"gender": "gender"}, word="word")]
+    if terms.kind == "pronouns":
+        grid = pronoun_grid(source.texts, terms, ids=source.ids, factors=source.factors)
+        return [Part(name="pronoun", grid=grid, attributes={"pronoun": "pronoun"}, word="pronoun set")]
+    if terms.kind == "name":
+        return [_named(source, terms, replace, control)]
+    found = []
+    for category in terms.factors:
+        if groups is not None and category not in groups:
+            continue
+        found += _identity(source, terms, category, control, alone=len(terms.factors) == 1)
+    if not found:
+        raise UsageError(
+            "no-identity-terms",
+            "no text mentions any of these terms",
+            given=f"{len(source.texts)} texts, {terms.id}",
+            hint="write a slot where the term belongs, e.g. “I have many {race:adjective} friends”",
+        )
+    return found
+
+
+def _with_factors(made: Templates, source: Texts) -> Templates:
+    return replaced(made, ids=tuple(source.ids), factors=dict(source.factors))
+
+
+def _from_templates(source: Templates, terms: Terms, control: bool) -> list[Part]:
+    if terms.kind in ("name", "pronouns"):
+        grid = source.grid(terms, control=control)
+        return [Part(name="names", grid=grid, attributes={a: a for a in terms.factors}, word=_word(terms), sampled=True)]
+    found = []
+    for category in terms.factors:
+        mine = _with_slot(source, category)
+        if mine is not None:
+            grid = mine.grid(_of_category(terms, category), control=control)
+            found.append(Part(name=category, grid=grid, attributes={category: category}, word="term"))
+    if not found:
+        raise UsageError(
+            "no-slot",
+            "no template has a slot for these terms",
+            given=terms.id,
+            expected=" or ".join(f"{{{c}}}" for c in list(terms.factors)[:3]),
+        )
+    return found
+
+
+def _with_slot(source: Templates, category: str) -> Templates | None:
+    rows = [i for i, text in enumerate(source.templates) if category in slot_keys(text)]
+    if not rows:
+        return None
+    index = np.array(rows)
+    return replaced(
+        source,
+        templates=tuple(source.templates[i] for i in rows),
+        ids=tuple(source.ids[i] for i in rows),
+        bases=tuple(source.bases[i] for i in rows) if source.bases else (),
+        flags=tuple(source.flags[i] for i in rows) if source.flags else (),
+        factors={name: factor[index] for name, factor in source.factors.items()},
+    )
+
+
+def _of_category(terms: Terms, category: str) -> Terms:
+    levels = [level for level in terms.factors[category].levels if level]
+    chosen = terms.where(**{category: levels})
+    return replaced(chosen, factors={category: chosen.factors[category]})
+
+
+def _named(source: Texts, terms: Terms, replace: str | None, control: bool) -> Part:
+    if replace is None:
+        raise UsageError(
+            "no-name-to-replace",
+            "names need a place in the texts",
+            given=terms.id,
+            expected="the name that stands in them (replace=, --replace), or slots like {name}",
+            hint="evenhand text … --replace Arthur",
+        )
+    made = person_templates(source.texts, replace, ids=source.ids, factors=source.factors)
+    return Part(name="names", grid=made.grid(terms, control=control), attributes={a: a for a in terms.factors}, word=_word(terms), sampled=True)
+
+
+def _identity(source: Texts, terms: Terms, category: str, control: bool, *, alone: bool) -> list[Part]:
+    chosen = _of_category(terms, category)
+    try:
+        made = identity_templates(source.texts, chosen, category, ids=source.ids, factors=source.factors)
+    except UsageError as error:
+        if alone or error.slug != "no-identity-terms":
+            raise
+        return []
+    grid = made.grid(chosen, control=control)
+    return [Part(name=category, grid=grid, attributes={category: category}, word="term")]
+
+
+def _word(terms: Terms) -> str:
+    return {"name": "name", "pronouns": "pronoun set"}.get(terms.kind, "term")
+
+
+def skipped(made: Design) -> Mapping[str, int]:
+    """Reason → how many texts were left out for it."""
+    counted: dict[str, int] = {}
+    for part in made.parts:
+        for item in part.grid.skipped:
+            counted[item.reason] = counted.get(item.reason, 0) + 1
+    return counted
+
+
+def flagged(made: Design, codes: Factor) -> Mapping[str, int]:
+    """Flag → rows that carry it."""
+    return {flag: n for flag, n in codes.counts().items() if flag and n}
