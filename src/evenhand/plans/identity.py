@@ -92,6 +92,12 @@ class Finder:
         """How many distinct surface forms are looked for."""
         return len(self._patterns)
 
+    @cached_property
+    def proper(self) -> frozenset[str]:
+        """The surface forms that the list writes with a capital."""
+        surfaces = (x for column in self.terms.forms.values() for cell in column if cell for x in cell.split("|"))
+        return frozenset(x for x in surfaces if x[:1].isupper())
+
     def find(self, text: str) -> list[Found]:
         """The terms in `text` from left to right, none overlapping; not inside words, hyphenations or addresses."""
         low = _lower(text)
@@ -192,7 +198,7 @@ def placeholder(text: str, terms: Terms | Finder, category: str | None = None) -
 
 def _proper(finder: Finder, surface: str) -> bool:
     """Whether the list itself writes this term with a capital."""
-    return any(surface in (x or "") for f in finder.terms.writable for x in finder.terms.forms[f])
+    return surface in finder.proper
 
 
 def _form_here(text: str, f: Found) -> tuple[str, str | None]:

@@ -38,7 +38,7 @@ SHIPPED: Mapping[str, str] = {
 """What is shipped: name → one line for `evenhand list terms`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Terms:
     """A list of terms (names, identity terms, …), the groups that each belongs to, and its surface forms.
 
