@@ -19,11 +19,22 @@ from evenhand.texts._decode import read_bytes, read_text
 __all__ = ["SHIPPED", "Texts", "texts"]
 
 SHIPPED: Mapping[str, str] = {
-    "person": "52 texts about a person called Arthur, 1 to 8 sentences, REG registers, three sentiment classes",
+    "person": "52 texts about a person called Arthur, 2 to 7 sentences, 20 registers, three sentiment classes",
 }
 """What is shipped: name → one line."""
 
-TEXT_COLUMNS = ("text", "comment_text", "sentence", "comment", "body", "content", "document", "review", "tweet", "message")
+TEXT_COLUMNS = (
+    "text",
+    "comment_text",
+    "sentence",
+    "comment",
+    "body",
+    "content",
+    "document",
+    "review",
+    "tweet",
+    "message",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +94,9 @@ def texts(
     if isinstance(name, Texts):
         return name
     if not isinstance(name, str | PathLike):
-        return _collect([{"text": _as_text(t, i)} for i, t in enumerate(name)], "texts", column="text", id_column=None)
+        return _collect(
+            [{"text": _as_text(t, i)} for i, t in enumerate(name)], "texts", column="text", id_column=None
+        )
     label = str(name)
     if label in SHIPPED:
         raw = files("evenhand.texts").joinpath("data", f"{label}.csv").read_text(encoding="utf-8")
@@ -112,7 +125,9 @@ def texts(
 
 def _as_text(value: object, i: int) -> str:
     if not isinstance(value, str):
-        raise DataError("not-text", f"Text {i + 1} is not a string.", given=repr(value), expected="a list of strings")
+        raise DataError(
+            "not-text", f"Text {i + 1} is not a string.", given=repr(value), expected="a list of strings"
+        )
     return value
 
 
@@ -125,7 +140,9 @@ def _records(path: Path, suffix: str, encoding: str | None) -> list[Mapping[str,
         try:
             return list(pq.read_table(path).to_pylist())
         except pa.ArrowInvalid as error:
-            raise DataError("bad-parquet", f"{path.name} is not a Parquet file: {error}.", given=path.name) from None
+            raise DataError(
+                "bad-parquet", f"{path.name} is not a Parquet file: {error}.", given=path.name
+            ) from None
     raw = read_text(path, encoding=encoding)
     if suffix in (".csv", ".tsv"):
         first = next((line for line in raw.splitlines() if line.strip()), "")
@@ -133,14 +150,20 @@ def _records(path: Path, suffix: str, encoding: str | None) -> list[Mapping[str,
         return _delimited(raw, delimiter, path.name)
     if suffix in (".jsonl", ".ndjson", ".json"):
         return _json_records(raw, suffix, path.name)
-    blocks = [" ".join(b.split("\n")).strip() for b in raw.split("\n\n")] if "\n\n" in raw.strip() else raw.split("\n")
+    blocks = (
+        [" ".join(b.split("\n")).strip() for b in raw.split("\n\n")]
+        if "\n\n" in raw.strip()
+        else raw.split("\n")
+    )
     return [{"text": b.strip()} for b in blocks if b.strip()]
 
 
 def _delimited(raw: str, delimiter: str, name: str) -> list[Mapping[str, Any]]:
     limit = csv.field_size_limit(max(len(raw) + 1, 131072))  # a single cell may hold a 5 MB text
     try:
-        lines = [row for row in csv.reader(io.StringIO(raw), delimiter=delimiter) if any(c.strip() for c in row)]
+        lines = [
+            row for row in csv.reader(io.StringIO(raw), delimiter=delimiter) if any(c.strip() for c in row)
+        ]
     except csv.Error as error:
         raise DataError("bad-csv", f"{name} cannot be read as CSV: {error}.") from None
     finally:
@@ -171,11 +194,15 @@ def _json_records(raw: str, suffix: str, name: str) -> list[Mapping[str, Any]]:
                 try:
                     rows.append(json.loads(line))
                 except ValueError as error:
-                    raise DataError("bad-json", f"Line {number} of {name} is not valid JSON: {error}.") from None
+                    raise DataError(
+                        "bad-json", f"Line {number} of {name} is not valid JSON: {error}."
+                    ) from None
     return [r if isinstance(r, dict) else {"text": r} for r in rows]
 
 
-def _collect(rows: Sequence[Mapping[str, Any]], name: str, *, column: str | None, id_column: str | None) -> Texts:
+def _collect(
+    rows: Sequence[Mapping[str, Any]], name: str, *, column: str | None, id_column: str | None
+) -> Texts:
     if not rows:
         raise DataError("empty-file", "There are no texts.", given=name, expected="at least one text")
     columns = list(dict.fromkeys(k for r in rows for k in r))
@@ -197,7 +224,9 @@ def _collect(rows: Sequence[Mapping[str, Any]], name: str, *, column: str | None
     cells = [r.get(chosen) for r in rows]
     keep = [i for i, c in enumerate(cells) if c is not None and str(c).strip()]
     if not keep:
-        raise DataError("empty-column", f"The column {chosen!r} of {name} has no text in any row.", given=name)
+        raise DataError(
+            "empty-column", f"The column {chosen!r} of {name} has no text in any row.", given=name
+        )
     values = tuple(str(cells[i]) for i in keep)
     ids = tuple(str(rows[i].get(key)) if key else f"t{i + 1}" for i in keep)
     if len(set(ids)) < len(ids):
