@@ -59,7 +59,10 @@ HE_TO_THEY = [
     ("He plays football and the piano.", "They play football and the piano."),
     ("He studies maths and plays chess.", "They study maths and play chess."),
     ("The heat there is unbearable; he hates it.", "The heat there is unbearable; they hate it."),
-    ("He has worked here since 2019 and is well liked.", "They have worked here since 2019 and are well liked."),
+    (
+        "He has worked here since 2019 and is well liked.",
+        "They have worked here since 2019 and are well liked.",
+    ),
 ]
 SHE_TO_HE = [
     ("I saw her.", "I saw him."),

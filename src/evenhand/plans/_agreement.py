@@ -22,27 +22,36 @@ from evenhand.plans._verbs import (
 )
 from evenhand.plans._words import Words, match_case
 
-SUBJECTS = frozenset("i you he she we they it xe ze ey fae he's she's they're it's we're you're i'm".split())
+SUBJECTS = frozenset(["i", "you", "he", "she", "we", "they", "it", "xe", "ze", "ey", "fae", "he's", "she's", "they're", "it's", "we're", "you're", "i'm"])
 NESTING = frozenset(
-    "that because when if while which who whom whose where what how whether although though unless why "
-    "whenever wherever whatever".split()
+    ["that", "because", "when", "if", "while", "which", "who", "whom", "whose", "where", "what", "how", "whether", "although", "though", "unless", "why", "whenever", "wherever", "whatever"]
 )
 CONJUNCTIONS = frozenset(("and", "or", "but", "yet", "then", "nor", "&", "plus"))
 DETERMINERS = frozenset(
-    "the a an this that these those my your his her its our their xyr hir eir faer some any no every each another "
-    "one two three four five six seven eight nine ten several many few both all".split()
+    ["the", "a", "an", "this", "that", "these", "those", "my", "your", "his", "her", "its", "our", "their", "xyr", "hir", "eir", "faer", "some", "any", "no", "every", "each", "another", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "several", "many", "few", "both", "all"]
 )
-OBJECTS = frozenset("me you him her it us them himself herself themself themselves everyone everything people".split())
+OBJECTS = frozenset(
+    ["me", "you", "him", "her", "it", "us", "them", "himself", "herself", "themself", "themselves", "everyone", "everything", "people"]
+)
 PREPOSITIONS = frozenset(
-    "to in on at by with from of about for into onto over under after before between through against during without "
-    "within around as until off out up down away back along across toward towards like near".split()
+    ["to", "in", "on", "at", "by", "with", "from", "of", "about", "for", "into", "onto", "over", "under", "after", "before", "between", "through", "against", "during", "without", "within", "around", "as", "until", "off", "out", "up", "down", "away", "back", "along", "across", "toward", "towards", "like", "near"]
 )
-_WH = frozenset("who whom what where when why how which whose".split())
+# after "pears" in "eats apples and pears every day" they begin an adverbial, not an object
+_WHOLE = frozenset(["every", "each", "all", "both", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "this", "that"])
+_CLOSED = (
+    PREPOSITIONS
+    | CONJUNCTIONS
+    | NESTING
+    | DETERMINERS
+    | SUBJECTS
+    | frozenset(["as", "than", "so", "because", "too", "is", "are"])
+)
+_WH = frozenset(["who", "whom", "what", "where", "when", "why", "how", "which", "whose"])
 _BEFORE_INVERSION = _WH | frozenset(
-    "and but or nor neither so than as only never rarely seldom hardly scarcely not then there here little".split()
+    ["and", "but", "or", "nor", "neither", "so", "than", "as", "only", "never", "rarely", "seldom", "hardly", "scarcely", "not", "then", "there", "here", "little"]
 )
 _ALWAYS_INVERTED = frozenset(
-    "does doesn't has hasn't isn't wasn't aren't weren't do don't have haven't doesnt isnt wasnt dont".split()
+    ["does", "doesn't", "has", "hasn't", "isn't", "wasn't", "aren't", "weren't", "do", "don't", "have", "haven't", "doesnt", "isnt", "wasnt", "dont"]
 )
 
 
@@ -203,7 +212,9 @@ def coordinate(words: Words, j: int, edits: Edits, *, plural: bool, base_chain: 
                     _change(words, c, edits, plural=plural, sure=False)
                     verb, k = c, c
                 elif found:
-                    edits.flag(f"verb agreement: '{words.low[c]}' after '{low}' may or may not belong to the person")
+                    edits.flag(
+                        f"verb agreement: '{words.low[c]}' after '{low}' may or may not belong to the person"
+                    )
         k += 1
 
 
@@ -227,7 +238,10 @@ def _coordinated(words: Words, c: int, *, joined_at: int, verb: int, plural: boo
     following = words.at(c + 1)
     close = c + 1 < len(words) and not words.gap(c).strip(" \n")
     takes_object = close and (
-        following in DETERMINERS or following in OBJECTS or following in ("to", "that", "not") or is_adverb(following)
+        following in DETERMINERS - _WHOLE
+        or following in OBJECTS
+        or following in ("to", "that", "not")
+        or is_adverb(following)
     )
     directly = joined_at - 1 == verb
     if base in SURE or (plural and directly):
@@ -238,14 +252,18 @@ def _coordinated(words: Words, c: int, *, joined_at: int, verb: int, plural: boo
         if close and plural and following.isalpha() and following not in PREPOSITIONS | CONJUNCTIONS:
             return "yes"  # plays soccer: a plural noun is not followed by another noun
         return "unclear"
-    return "yes" if takes_object and plural and following in DETERMINERS | OBJECTS else None
+    if not plural or not close:
+        return None
+    if following in (DETERMINERS | OBJECTS) - _WHOLE:
+        return "yes"
+    noun_goes_on = (
+        is_past(following) or is_participle_ing(following) or not following.isalpha() or is_adverb(following)
+    )
+    return None if noun_goes_on or following in _CLOSED or following in MODALS else "unclear"
 
 
 _STATES = frozenset(
-    "married divorced engaged tired bored excited interested worried scared pleased concerned qualified experienced "
-    "disappointed satisfied confused retired motivated dedicated committed talented gifted skilled prepared organized "
-    "organised determined educated dressed supposed allowed required expected known liked loved respected admired based "
-    "located related involved used worn lost broken hurt drunk sick gone done".split()
+    ["married", "divorced", "engaged", "tired", "bored", "excited", "interested", "worried", "scared", "pleased", "concerned", "qualified", "experienced", "disappointed", "satisfied", "confused", "retired", "motivated", "dedicated", "committed", "talented", "gifted", "skilled", "prepared", "organized", "organised", "determined", "educated", "dressed", "supposed", "allowed", "required", "expected", "known", "liked", "loved", "respected", "admired", "based", "located", "related", "involved", "used", "worn", "lost", "broken", "hurt", "drunk", "sick", "gone", "done"]
 )
 
 
@@ -258,7 +276,20 @@ def contraction(words: Words, i: int, edits: Edits) -> str:
     while is_adverb(words.at(j)) and words.sentence[j] == words.sentence[i]:
         j += 1
     nxt = words.at(j)
-    if nxt in ("been", "got", "gotten", "had", "become", "begun", "seen", "taken", "given", "made", "said", "come"):
+    if nxt in (
+        "been",
+        "got",
+        "gotten",
+        "had",
+        "become",
+        "begun",
+        "seen",
+        "taken",
+        "given",
+        "made",
+        "said",
+        "come",
+    ):
         return "have" if nxt not in ("seen", "taken", "given", "made") or _has_object(words, j) else "are"
     if nxt in _STATES and not _has_object(words, j):
         return "are"

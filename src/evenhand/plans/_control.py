@@ -32,7 +32,9 @@ def without(template: str) -> tuple[str | None, str]:
         rest = following if isinstance(following, str) else ""
         if p.form in _NOUNS:
             word = _NOUNS[p.form]
-            out = _join(out, word.upper() if p.case == "upper" else match_case(word, p.like if p.case else "x"))
+            out = _join(
+                out, word.upper() if p.case == "upper" else match_case(word, p.like if p.case else "x")
+            )
             continue
         if p.key in ("name", "person", "pronoun"):
             return None, "a name cannot be taken out"
@@ -52,7 +54,7 @@ def _starts(out: str) -> bool:
 
 
 def _capital_after(out: str, rest: str, slot: Slot) -> str:
-    return rest[:1].upper() + rest[1:] if _starts(out) or slot.case == "capital" and not out.strip() else rest
+    return rest[:1].upper() + rest[1:] if _starts(out) or (slot.case == "capital" and not out.strip()) else rest
 
 
 def _join(out: str, word: str) -> str:

@@ -39,9 +39,7 @@ def shipped_sets() -> Mapping[str, PronounSet]:
     """The pronoun sets of `terms("pronouns")` by their subject form."""
     lists = terms("pronouns")
     return {
-        label: PronounSet(
-            id=label, plural=label == "they", **{f: str(lists.forms[f][i]) for f in FORMS}
-        )
+        label: PronounSet(id=label, plural=label == "they", **{f: str(lists.forms[f][i]) for f in FORMS})
         for i, label in enumerate(lists.terms)
     }
 
@@ -52,7 +50,11 @@ def pronoun_set(spec: str | PronounSet) -> PronounSet:
     Raises:
         UsageError: no such set.
 
-    >>> pronoun_set("she").reflexive, pronoun_set("she/her").id, pronoun_set("per/per/pers/pers/perself").reflexive
+    >>> (
+    ...     pronoun_set("she").reflexive,
+    ...     pronoun_set("she/her").id,
+    ...     pronoun_set("per/per/pers/pers/perself").reflexive,
+    ... )
     ('herself', 'she', 'perself')
     """
     if isinstance(spec, PronounSet):
@@ -83,7 +85,11 @@ def _roles(extra: PronounSet | None = None) -> Mapping[str, tuple[str, frozenset
             found.setdefault(s.form(role), (s.id, set()))[1].add(role)
     found["themselves"] = ("they", {"reflexive"})
     found["theirself"] = ("they", {"reflexive"})
-    found["zir"], found["zirs"], found["zirself"] = ("ze", {"determiner"}), ("ze", {"possessive"}), ("ze", {"reflexive"})
+    found["zir"], found["zirs"], found["zirself"] = (
+        ("ze", {"determiner"}),
+        ("ze", {"possessive"}),
+        ("ze", {"reflexive"}),
+    )
     for s in sets:
         for ending in ("'d", "'ll", "'s") + (("'re", "'ve") if s.plural else ()):
             if not (s.plural and ending == "'s"):
@@ -163,7 +169,6 @@ def _source(
         mine = max(singular, key=lambda s: (singular[s], -order.index(s) if s in order else -len(order)))
         if after and roles[words.low[after[0]]][0] != mine:
             edits.flag(f"unclear whose pronouns are the person's: {', '.join(sorted(singular))}")
-            mine = roles[words.low[after[0]]][0]
     for other, n in sorted(singular.items()):
         if other != mine:
             edits.flag(f"'{other}' × {n} kept: probably another person's pronouns")
@@ -171,8 +176,7 @@ def _source(
 
 
 _PLURAL_CUES = frozenset(
-    "people men women children kids parents police both all many several few two three four five staff team couple "
-    "family families others everybody everyone we us".split()
+    ["people", "men", "women", "children", "kids", "parents", "police", "both", "all", "many", "several", "few", "two", "three", "four", "five", "staff", "team", "couple", "family", "families", "others", "everybody", "everyone", "we", "us"]
 )
 
 
@@ -192,10 +196,24 @@ def _flag_plural(
         low = words.low[i]
         plural = low.endswith("s") and not low.endswith(("ss", "'s", "us", "is")) and len(low) > 3
         subject = plural and to_base(low) not in SURE and to_base(low) is not None
-        determined = words.at(i - 1) in ("the", "these", "those", "some", "many", "all", "two", "both", "several", "our")
+        determined = words.at(i - 1) in (
+            "the",
+            "these",
+            "those",
+            "some",
+            "many",
+            "all",
+            "two",
+            "both",
+            "several",
+            "our",
+        )
         opens = i == 0 or words.ends_sentence(i - 1)
-        named_pair = words.at(i) == "and" and words.words[i - 1 : i] and words.words[i - 1][0].isupper() and (
-            i + 1 < len(words) and words.words[i + 1][0].isupper()
+        named_pair = (
+            words.at(i) == "and"
+            and words.words[i - 1 : i]
+            and words.words[i - 1][0].isupper()
+            and (i + 1 < len(words) and words.words[i + 1][0].isupper())
         )
         if (subject and (determined or opens)) or (low in _PLURAL_CUES and i < first + 12) or named_pair:
             edits.flag(f"'they' may be plural (near '{words.words[i]}')")
@@ -239,6 +257,17 @@ def _change_contraction(
 
 def _perfect(words: Words, i: int) -> bool:
     j = i + 1
-    while words.at(j) in ("never", "always", "already", "just", "not", "also", "recently", "only", "long", "since"):
+    while words.at(j) in (
+        "never",
+        "always",
+        "already",
+        "just",
+        "not",
+        "also",
+        "recently",
+        "only",
+        "long",
+        "since",
+    ):
         j += 1
     return words.at(j) in PARTICIPLES or is_past(words.at(j))

@@ -44,7 +44,11 @@ class Rewrite:
 
 
 def rewrite(
-    text: str, *, pronouns: str | PronounSet | None = None, replace: str | None = None, name: str | None = None
+    text: str,
+    *,
+    pronouns: str | PronounSet | None = None,
+    replace: str | None = None,
+    name: str | None = None,
 ) -> Rewrite:
     """The same text about a person with another name or other pronouns.
 
@@ -205,7 +209,10 @@ _TITLES = {"he": "Mr", "she": "Ms", "they": "Mx"}
 
 
 def title_before(words: Words, start: int, target: PronounSet | None, edits: Edits) -> None:
-    m = re.search(r"(?<![^\W_])(Mr|Mrs|Ms|Miss|Mx|Sir|Madam|Dame|Lord|Lady)(\.?)\s+\Z", words.text[max(0, start - 9) : start])
+    m = re.search(
+        r"(?<![^\W_])(Mr|Mrs|Ms|Miss|Mx|Sir|Madam|Dame|Lord|Lady)(\.?)\s+\Z",
+        words.text[max(0, start - 9) : start],
+    )
     if not m or target is None:
         return
     begin = max(0, start - 9) + m.start(1)
@@ -229,7 +236,17 @@ def _gendered() -> dict[str, str]:
             if word:
                 found.setdefault(word, owner)
     found |= {"guy": "he"}
-    both = set(pairs.forms["neutral"]) | {"host", "hosts", "lord", "lords", "sir", "male", "males", "female", "females"}
+    both = set(pairs.forms["neutral"]) | {
+        "host",
+        "hosts",
+        "lord",
+        "lords",
+        "sir",
+        "male",
+        "males",
+        "female",
+        "females",
+    }
     return {w: o for w, o in found.items() if w not in both and not w.endswith("s")}
 
 

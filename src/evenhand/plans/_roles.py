@@ -20,35 +20,34 @@ from evenhand.plans._words import Words
 
 _AUX = frozenset(TO_PLURAL) | frozenset(TO_SINGULAR) | MODALS | {"am", "been", "being", "be"}
 FUNCTION = (
-    (DETERMINERS - frozenset("one two three four five six seven eight nine ten several many few all both".split()))
+    (
+        DETERMINERS
+        - frozenset(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "several", "many", "few", "all", "both"])
+    )
     | OBJECTS
     | PREPOSITIONS
     | CONJUNCTIONS
     | SUBJECTS
     | _AUX
     | frozenset(
-        "because when if while who whom which what where why how than though although since unless so again yesterday "
-        "today tomorrow there here alone anything something everything nothing too not enough let once ago now "
-        "tonight later afterwards soon often always never everywhere somewhere anywhere instead together either "
-        "well right straight him them us me anyway someone anyone aside apart home upon via per despite except "
-        "we're they're i'm that's it's there's i've i'll i'd".split()
+        ["because", "when", "if", "while", "who", "whom", "which", "what", "where", "why", "how", "than", "though", "although", "since", "unless", "so", "again", "yesterday", "today", "tomorrow", "there", "here", "alone", "anything", "something", "everything", "nothing", "too", "not", "enough", "let", "once", "ago", "now", "tonight", "later", "afterwards", "soon", "often", "always", "never", "everywhere", "somewhere", "anywhere", "instead", "together", "either", "well", "right", "straight", "him", "them", "us", "me", "anyway", "someone", "anyone", "aside", "apart", "home", "upon", "via", "per", "despite", "except", "we're", "they're", "i'm", "that's", "it's", "there's", "i've", "i'll", "i'd"]
     )
 )
 # function words that also begin a noun phrase after "her"
-_ALSO_ADJECTIVE = frozenset("very own then now once so well right home back out up down like off over near away".split())
-_NUMBERS = frozenset("one two three four five six seven eight nine ten several many few first second third".split())
+_ALSO_ADJECTIVE = frozenset(
+    ["very", "own", "then", "now", "once", "so", "well", "right", "home", "back", "out", "up", "down", "like", "off", "over", "near", "away"]
+)
+_NUMBERS = frozenset(
+    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "several", "many", "few", "first", "second", "third"]
+)
 _CAUSATIVE = frozenset(
-    "let lets letting make makes made making help helps helped helping have having see sees saw seeing hear hears heard "
-    "hearing watch watches watched watching feel feels felt bid".split()
+    ["let", "lets", "letting", "make", "makes", "made", "making", "help", "helps", "helped", "helping", "have", "having", "see", "sees", "saw", "seeing", "hear", "hears", "heard", "hearing", "watch", "watches", "watched", "watching", "feel", "feels", "felt", "bid"]
 )
 _PERCEIVE = _CAUSATIVE | frozenset(
-    "find finds found finding catch catches caught keep keeps kept keeping leave leaves left leaving notice notices "
-    "noticed spot spotted remember remembers remembered stop stops stopped imagine picture pictured".split()
+    ["find", "finds", "found", "finding", "catch", "catches", "caught", "keep", "keeps", "kept", "keeping", "leave", "leaves", "left", "leaving", "notice", "notices", "noticed", "spot", "spotted", "remember", "remembers", "remembered", "stop", "stops", "stopped", "imagine", "picture", "pictured"]
 )
 _RESULT = frozenset(
-    "make makes made making keep keeps kept keeping find finds found finding drive drives drove call calls called "
-    "calling consider considers considered considering think thinks thought get gets got leave leaves left set sets "
-    "render rendered turn turns turned declare declared pronounce pronounced deem deemed name named elect elected".split()
+    ["make", "makes", "made", "making", "keep", "keeps", "kept", "keeping", "find", "finds", "found", "finding", "drive", "drives", "drove", "call", "calls", "called", "calling", "consider", "considers", "considered", "considering", "think", "thinks", "thought", "get", "gets", "got", "leave", "leaves", "left", "set", "sets", "render", "rendered", "turn", "turns", "turned", "declare", "declared", "pronounce", "pronounced", "deem", "deemed", "name", "named", "elect", "elected"]
 )
 _GIVE = frozenset(
     f"{b}{s}"
@@ -56,30 +55,19 @@ _GIVE = frozenset(
               "lend", "deny", "pay", "cost", "allow", "call", "name", "wish", "serve", "feed")
     for s in ("", "s", "ed", "ing")
 ) | frozenset(
-    "give gives gave given giving told sent brought taught granting promised owing offered denied denying denies paid "
-    "lent awarding making buy buys bought buying wishes promises fed got get gets getting write wrote written".split()
+    ["give", "gives", "gave", "given", "giving", "told", "sent", "brought", "taught", "granting", "promised", "owing", "offered", "denied", "denying", "denies", "paid", "lent", "awarding", "making", "buy", "buys", "bought", "buying", "wishes", "promises", "fed", "got", "get", "gets", "getting", "write", "wrote", "written"]
 )  # fmt: skip
 _STRONG_GIVE = frozenset(
-    "give gives gave given giving offer offers offered offering tell tells told telling send sends sent sending grant "
-    "grants granted award awards awarded promise promised wish wishes wished owe owes owed deny denied cost costs".split()
+    ["give", "gives", "gave", "given", "giving", "offer", "offers", "offered", "offering", "tell", "tells", "told", "telling", "send", "sends", "sent", "sending", "grant", "grants", "granted", "award", "awards", "awarded", "promise", "promised", "wish", "wishes", "wished", "owe", "owes", "owed", "deny", "denied", "cost", "costs"]
 )
 _RELATIONS = frozenset(
-    "mother father mom mum dad parents parent sister brother sisters brothers son daughter sons daughters child children "
-    "kids husband wife partner spouse boyfriend girlfriend friend friends boss manager supervisor colleague colleagues "
-    "coworker coworkers team teacher teachers student students doctor nurse lawyer neighbor neighbour neighbors neighbours "
-    "family uncle aunt cousin cousins grandmother grandfather client clients patient patients employer employees staff "
-    "landlord assistant best own life time name address number phone opinion consent blessing word permission approval "
-    "attention thanks resignation notice story side secret taxes bills rent dues respects way hand hands head eyes".split()
+    ["mother", "father", "mom", "mum", "dad", "parents", "parent", "sister", "brother", "sisters", "brothers", "son", "daughter", "sons", "daughters", "child", "children", "kids", "husband", "wife", "partner", "spouse", "boyfriend", "girlfriend", "friend", "friends", "boss", "manager", "supervisor", "colleague", "colleagues", "coworker", "coworkers", "team", "teacher", "teachers", "student", "students", "doctor", "nurse", "lawyer", "neighbor", "neighbour", "neighbors", "neighbours", "family", "uncle", "aunt", "cousin", "cousins", "grandmother", "grandfather", "client", "clients", "patient", "patients", "employer", "employees", "staff", "landlord", "assistant", "best", "own", "life", "time", "name", "address", "number", "phone", "opinion", "consent", "blessing", "word", "permission", "approval", "attention", "thanks", "resignation", "notice", "story", "side", "secret", "taxes", "bills", "rent", "dues", "respects", "way", "hand", "hands", "head", "eyes"]
 )
 _HEADS_OF_DOUBLE_GENITIVE = frozenset(
-    "friend friends colleague colleagues cousin cousins neighbor neighbour student students client clients relative "
-    "acquaintance acquaintances idea ideas habit habits hobby fan fans photo picture book books fault dream".split()
+    ["friend", "friends", "colleague", "colleagues", "cousin", "cousins", "neighbor", "neighbour", "student", "students", "client", "clients", "relative", "acquaintance", "acquaintances", "idea", "ideas", "habit", "habits", "hobby", "fan", "fans", "photo", "picture", "book", "books", "fault", "dream"]
 )
 _ADJECTIVES = frozenset(
-    "happy sad angry nervous anxious proud uncomfortable comfortable sick ill better worse safe busy awake alive dead "
-    "mad crazy famous rich poor guilty innocent responsible accountable calm warm cold hungry tired welcome unhappy "
-    "furious jealous lonely afraid ready late early available helpful pleasant rude difficult honest reliable unconscious "
-    "unresponsive free upset feel stronger weaker laugh cry".split()
+    ["happy", "sad", "angry", "nervous", "anxious", "proud", "uncomfortable", "comfortable", "sick", "ill", "better", "worse", "safe", "busy", "awake", "alive", "dead", "mad", "crazy", "famous", "rich", "poor", "guilty", "innocent", "responsible", "accountable", "calm", "warm", "cold", "hungry", "tired", "welcome", "unhappy", "furious", "jealous", "lonely", "afraid", "ready", "late", "early", "available", "helpful", "pleasant", "rude", "difficult", "honest", "reliable", "unconscious", "unresponsive", "free", "upset", "feel", "stronger", "weaker", "laugh", "cry"]
 )
 
 
@@ -121,7 +109,10 @@ def _noun_may_follow(words: Words, i: int) -> bool:
 def _verb_before(words: Words, i: int) -> str:
     """The word before "her", over a particle or adverb."""
     p = i - 1
-    if words.at(p) in ("up", "out", "off", "back", "over", "down", "again", "to") and words.at(p - 1) in _GIVE:
+    if (
+        words.at(p) in ("up", "out", "off", "back", "over", "down", "again", "to")
+        and words.at(p - 1) in _GIVE
+    ):
         return ""
     while is_adverb(words.at(p)) and p > 0:
         p -= 1
@@ -152,7 +143,7 @@ def _after_verb(words: Words, i: int, edits: Edits, *, closes: bool) -> bool:
             return True
         if before in _STRONG_GIVE or nxt == beyond:
             edits.flag(f"'{before} {words.low[i]} {nxt}': object or possessive?")
-            return not (closes and (nxt.endswith("s") or before in _STRONG_GIVE and not _countable(nxt)))
+            return not (closes and (nxt.endswith("s") or (before in _STRONG_GIVE and not _countable(nxt))))
         edits.flag(f"'{before} {words.low[i]} {nxt}': object or possessive?")
     if before in _RESULT and nxt in _ADJECTIVES:
         edits.flag(f"'{before} {words.low[i]} {nxt}': object or possessive?")
@@ -171,11 +162,38 @@ def stands_alone(words: Words, i: int, edits: Edits) -> bool:
         return not _opens_quote(words, i)
     nxt = words.at(i + 1)
     of_head = words.at(i - 1) == "of" and words.at(i - 2) in _HEADS_OF_DOUBLE_GENITIVE
-    if nxt in ("very", "own", "then", "now", "once", "one", "two", "three", "several", "many", "few", "first"):
+    if nxt in (
+        "very",
+        "own",
+        "then",
+        "now",
+        "once",
+        "one",
+        "two",
+        "three",
+        "several",
+        "many",
+        "few",
+        "first",
+    ):
         return False
     if words.gap(i).strip(" \n") or words.gap(i + 1).startswith(("-", "‑")):
         return False
-    if nxt in ("back", "right", "home", "like", "well", "out", "off", "up", "down", "over", "near", "away", "so"):
+    if nxt in (
+        "back",
+        "right",
+        "home",
+        "like",
+        "well",
+        "out",
+        "off",
+        "up",
+        "down",
+        "over",
+        "near",
+        "away",
+        "so",
+    ):
         return words.at(i - 1) in ("is", "was", "be", "are", "were") or of_head
     if nxt in FUNCTION:
         if nxt in CONJUNCTIONS and words.at(i + 2) in ("her", "hers", "my", "your", "their"):

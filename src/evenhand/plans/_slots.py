@@ -149,9 +149,7 @@ class Filler:
             hint="a slot names a list of values, {name}, a category of identity terms, or {pronoun.subject}",
         )
 
-    def cased(
-        self, slot: Slot, rows: tuple[int, ...], *, start: bool, article: str
-    ) -> tuple[str, ...]:
+    def cased(self, slot: Slot, rows: tuple[int, ...], *, start: bool, article: str) -> tuple[str, ...]:
         """The forms of `rows`, capitalised where the slot stands at a start; or the article before them."""
         column = self.column(slot)
         chosen = [column[i] or "" for i in rows]
@@ -190,7 +188,9 @@ def compile_template(
     marked, slots = _mark(parts)
     with_pronouns = follow or any(isinstance(p, Slot) and p.key == "pronoun" for p in parts)
     fits = _fitting(slots, filler)
-    form = "+".join(dict.fromkeys(s.form or "" for s, _, _ in slots if s.form not in (None, "lower", "subject", "object")))
+    form = "+".join(
+        dict.fromkeys(s.form or "" for s, _, _ in slots if s.form not in (None, "lower", "subject", "object"))
+    )
     groups = filler.groups if with_pronouns else {None: np.arange(len(filler.terms))}
     blocks = []
     for target, members in groups.items():
@@ -228,7 +228,9 @@ def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]
         if what not in slots:
             slots.append(what)
             if len(slots) > 32:
-                raise UsageError("too-many-slots", "A template has at most 32 different slots.", given=len(slots))
+                raise UsageError(
+                    "too-many-slots", "A template has at most 32 different slots.", given=len(slots)
+                )
         return chr(ord(SLOT_FIRST) + slots.index(what))
 
     for p in parts:
@@ -250,10 +252,14 @@ def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]
 
 
 def _starts(before: str) -> bool:
-    return not before.strip(" \n\t\"“'‘(*_-") or bool(re.search(r"[.!?…][\"”’')\]]*[\s\"“‘(]+\Z|\n\s*\Z", before))
+    return not before.strip(" \n\t\"“'‘(*_-") or bool(
+        re.search(r"[.!?…][\"”’')\]]*[\s\"“‘(]+\Z|\n\s*\Z", before)
+    )
 
 
-def _fitting(slots: Sequence[tuple[Slot, bool, str]], filler: Filler) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _fitting(
+    slots: Sequence[tuple[Slot, bool, str]], filler: Filler
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     fits = np.ones(len(filler.terms), dtype=np.bool_)
     for slot in {s for s, _, _ in slots}:
         fits &= np.array([x is not None for x in filler.column(slot)], dtype=np.bool_)

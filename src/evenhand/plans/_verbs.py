@@ -56,7 +56,9 @@ SURE = _set(
     "cherish chew cling comfort complicate compliment conduct criticize criticise deserve despise devote drag drown "
     "email examine exaggerate frighten fulfil fulfill greet inherit irritate juggle knit lecture meditate memorize mow "
     "obey oversee ponder pour quit scare sketch skip snore spill stir suffer terrify testify threaten tutor unlock vanish "
-    "verify weep yawn struggle volunteer"
+    "verify weep yawn struggle volunteer bully photocopy defy rectify simplify specify notify classify qualify justify satisfy horrify "
+    "modify multiply imply supervise empathize empathise minimize maximise maximize summarize summarise prioritize "
+    "prioritise generate evaluate illustrate navigate operate participate replicate hug hum shrug"
 )
 # verbs whose -s form is a common plural noun, too
 AMBIGUOUS = _set(
@@ -126,9 +128,12 @@ def is_adverb(low: str) -> bool:
 
 
 def to_base(low: str) -> str | None:
-    """"runs" → "run"; None where the word cannot be a third person singular.
+    """ "runs" → "run"; None where the word cannot be a third person singular.
 
-    >>> [to_base(w) for w in ("tries", "watches", "goes", "uses", "lies", "buzzes", "aches", "ran", "always", "pass")]
+    >>> [
+    ...     to_base(w)
+    ...     for w in ("tries", "watches", "goes", "uses", "lies", "buzzes", "aches", "ran", "always", "pass")
+    ... ]
     ['try', 'watch', 'go', 'use', 'lie', 'buzz', 'ache', None, None, None]
     """
     if low in TO_PLURAL:
@@ -144,9 +149,12 @@ def to_base(low: str) -> str | None:
     if low.endswith(("sses", "shes", "xes", "zzes")) and low not in ("axes", "deluxes"):
         return low[:-2]
     if low.endswith("ches"):
-        return low[:-1] if re.search(r"(?:^|[^c])(?:ach|cach|psych|avalanch|bellyach|douch|nich)es$", low) and (
-            low in _CHE
-        ) else low[:-2]
+        return (
+            low[:-1]
+            if re.search(r"(?:^|[^c])(?:ach|cach|psych|avalanch|bellyach|douch|nich)es$", low)
+            and (low in _CHE)
+            else low[:-2]
+        )
     if low in ("quizzes", "whizzes"):
         return low[:-3]
     if low in ("focuses", "biases", "buses", "gases", "canvases", "blitzes", "waltzes"):
@@ -159,7 +167,7 @@ _CHE = _set("aches caches psyches avalanches bellyaches douches niches headaches
 
 
 def to_third(low: str) -> str:
-    """"run" → "runs".
+    """ "run" → "runs".
 
     >>> [to_third(w) for w in ("try", "watch", "go", "play", "use", "buzz", "have", "are", "quiz")]
     ['tries', 'watches', 'goes', 'plays', 'uses', 'buzzes', 'has', 'is', 'quizzes']

@@ -11,7 +11,8 @@ SLOT_FIRST, SLOT_LAST = "\ufdd0", "\ufdef"
 _LETTER = "(?:[^\\W_]|[\ufdd0-\ufdef\u0300-\u036f])"
 WORD = re.compile(f"{_LETTER}+(?:['’ʼ]{_LETTER}+)*")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:mr|mrs|ms|mx|dr|prof|st|jr|sr|rev|gen|sgt|lt|col|capt|no|vs|etc|approx|inc|dept|[a-hj-z])$", re.I
+    r"(?:^|[\s(])(?:mr|mrs|ms|mx|dr|prof|st|jr|sr|rev|gen|sgt|lt|col|capt|no|vs|etc|approx|inc|dept|[a-hj-z])$",
+    re.I,
 )
 
 
@@ -115,7 +116,10 @@ def article(word: str) -> str:
     Vowel letters take "an" except where they sound like a consonant (a European, a one-off); a silent h takes "an";
     capitals that are spelled out go by the letter's name (an FBI agent, a UN report); so do numbers (an 80).
 
-    >>> [article(w) for w in ("apple", "user", "hour", "uncle", "FBI", "unusual", "18th", "European", "house")]
+    >>> [
+    ...     article(w)
+    ...     for w in ("apple", "user", "hour", "uncle", "FBI", "unusual", "18th", "European", "house")
+    ... ]
     ['an', 'a', 'an', 'an', 'an', 'an', 'an', 'a', 'a']
     """
     if not word:
@@ -128,7 +132,18 @@ def article(word: str) -> str:
     if _SILENT_H.match(word):
         return "an"
     first = word[0].lower()
-    plain = {"é": "e", "è": "e", "á": "a", "à": "a", "â": "a", "ä": "a", "å": "a", "í": "i", "ó": "o", "ö": "o"}
+    plain = {
+        "é": "e",
+        "è": "e",
+        "á": "a",
+        "à": "a",
+        "â": "a",
+        "ä": "a",
+        "å": "a",
+        "í": "i",
+        "ó": "o",
+        "ö": "o",
+    }
     first = plain.get(first, first)
     if first in "aeiou":
         return "a" if _AN_EXCEPT.match(word) else "an"

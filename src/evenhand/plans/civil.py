@@ -12,7 +12,12 @@ from evenhand._model import FloatArray
 
 CATEGORIES: Mapping[str, tuple[str, ...]] = {
     "gender": ("male", "female", "transgender", "other_gender"),
-    "sexual_orientation": ("heterosexual", "homosexual_gay_or_lesbian", "bisexual", "other_sexual_orientation"),
+    "sexual_orientation": (
+        "heterosexual",
+        "homosexual_gay_or_lesbian",
+        "bisexual",
+        "other_sexual_orientation",
+    ),
     "religion": ("christian", "jewish", "muslim", "hindu", "buddhist", "atheist", "other_religion"),
     "race": ("black", "white", "asian", "latino", "other_race_or_ethnicity"),
     "disability": (
@@ -70,9 +75,13 @@ def civil_comments(
     Source: Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias with Real Data (CC0).
     """
     if category not in CATEGORIES and columns is None:
-        raise UsageError("unknown-category", "There is no such category.", given=category, available=CATEGORIES)
+        raise UsageError(
+            "unknown-category", "There is no such category.", given=category, available=CATEGORIES
+        )
     if not 0 < threshold <= 1:
-        raise UsageError("bad-threshold", "The threshold is a share of annotators.", given=threshold, expected="(0, 1]")
+        raise UsageError(
+            "bad-threshold", "The threshold is a share of annotators.", given=threshold, expected="(0, 1]"
+        )
     return _stream(Path(path), tuple(columns or CATEGORIES[category]), threshold, block_bytes)
 
 
@@ -115,7 +124,11 @@ def _stream(path: Path, wanted: tuple[str, ...], threshold: float, block_bytes: 
             rows = np.flatnonzero(seen)
             if len(rows):
                 taken = pa.array(rows)
-                ids = batch.column("id").take(taken).to_pylist() if "id" in header else [str(row + r) for r in rows]
+                ids = (
+                    batch.column("id").take(taken).to_pylist()
+                    if "id" in header
+                    else [str(row + r) for r in rows]
+                )
                 yield Comments(
                     ids=tuple(str(i) for i in ids),
                     texts=tuple(text.take(taken).to_pylist()),
@@ -133,7 +146,9 @@ def _header(path: Path) -> list[str]:
     from evenhand.texts._decode import encoding_of
 
     if not path.is_file():
-        raise DataError("no-such-file", "There is no such file.", given=str(path), hint="the Civil Comments CSV")
+        raise DataError(
+            "no-such-file", "There is no such file.", given=str(path), hint="the Civil Comments CSV"
+        )
     with path.open("rb") as file:
         start = file.read(1 << 16)
     if not start.strip():

@@ -87,7 +87,9 @@ class Grid:
 
     @cached_property
     def _offsets(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return np.concatenate([[0], np.cumsum([len(b) for b in self.blocks], dtype=np.int64)]).astype(np.int64)
+        return np.concatenate([[0], np.cumsum([len(b) for b in self.blocks], dtype=np.int64)]).astype(
+            np.int64
+        )
 
     @cached_property
     def _by_block(self) -> Mapping[str, IntArray]:

@@ -19,18 +19,10 @@ from evenhand.terms import Terms
 
 # Adjectives that are about people only sometimes: a black car, a straight line, a blind spot.
 _OFTEN_NOT_PEOPLE = frozenset(
-    "black white straight blind deaf old young native indigenous older younger senior bi trans gay queer disabled".split()
+    ["black", "white", "straight", "blind", "deaf", "old", "young", "native", "indigenous", "older", "younger", "senior", "bi", "trans", "gay", "queer", "disabled"]
 )
 _PEOPLE = frozenset(
-    "man men woman women people person guy guys girl girls boy boys kid kids child children friend friends neighbor "
-    "neighbors neighbour neighbours family families community communities student students american americans canadian "
-    "mother mothers father fathers mom dad parent parents couple couples teacher teachers doctor doctors worker workers "
-    "actor actors actress artist artists athlete athletes player players voter voters citizen citizens immigrant "
-    "immigrants folk folks lady ladies gentleman gentlemen male males female females husband wife son daughter brother "
-    "sister lawyer nurse colleague colleagues coworker coworkers customer customers patient patients employee employees "
-    "candidate candidates applicant applicants driver drivers officer officers politician politicians president leader "
-    "leaders teen teens teenager teenagers youth adult adults user users owner owners author writer musician singer "
-    "population minority minorities residents resident tenants tenant neighborhood culture lives rights".split()
+    ["man", "men", "woman", "women", "people", "person", "guy", "guys", "girl", "girls", "boy", "boys", "kid", "kids", "child", "children", "friend", "friends", "neighbor", "neighbors", "neighbour", "neighbours", "family", "families", "community", "communities", "student", "students", "american", "americans", "canadian", "mother", "mothers", "father", "fathers", "mom", "dad", "parent", "parents", "couple", "couples", "teacher", "teachers", "doctor", "doctors", "worker", "workers", "actor", "actors", "actress", "artist", "artists", "athlete", "athletes", "player", "players", "voter", "voters", "citizen", "citizens", "immigrant", "immigrants", "folk", "folks", "lady", "ladies", "gentleman", "gentlemen", "male", "males", "female", "females", "husband", "wife", "son", "daughter", "brother", "sister", "lawyer", "nurse", "colleague", "colleagues", "coworker", "coworkers", "customer", "customers", "patient", "patients", "employee", "employees", "candidate", "candidates", "applicant", "applicants", "driver", "drivers", "officer", "officers", "politician", "politicians", "president", "leader", "leaders", "teen", "teens", "teenager", "teenagers", "youth", "adult", "adults", "user", "users", "owner", "owners", "author", "writer", "musician", "singer", "population", "minority", "minorities", "residents", "resident", "tenants", "tenant", "neighborhood", "culture", "lives", "rights"]
 )
 
 
@@ -66,7 +58,10 @@ class Finder:
         categories: the categories to look for; all where None.
 
     >>> from evenhand.terms import terms
-    >>> [(f.start, f.end, f.form) for f in Finder(terms("identity/religion")).find("Two Muslims and a Jewish boy")]
+    >>> [
+    ...     (f.start, f.end, f.form)
+    ...     for f in Finder(terms("identity/religion")).find("Two Muslims and a Jewish boy")
+    ... ]
     [(4, 11, 'noun_plural'), (18, 24, 'adjective')]
     """
 
@@ -82,7 +77,10 @@ class Finder:
                 self._what.append((category, form))
         if not patterns:
             raise UsageError(
-                "nothing-to-find", f"{terms.id} has no terms of these categories.", given=wanted, available=terms.factors
+                "nothing-to-find",
+                f"{terms.id} has no terms of these categories.",
+                given=wanted,
+                available=terms.factors,
             )
         self._patterns = list(patterns)
         self._automaton = ahocorasick_rs.AhoCorasick(self._patterns)
@@ -91,6 +89,14 @@ class Finder:
     def pattern_count(self) -> int:
         """How many distinct surface forms are looked for."""
         return len(self._patterns)
+
+    @cached_property
+    def proper(self) -> frozenset[str]:
+        """The surface forms that the list writes with a capital."""
+        surfaces = (
+            x for column in self.terms.forms.values() for cell in column if cell for x in cell.split("|")
+        )
+        return frozenset(x for x in surfaces if x[:1].isupper())
 
     def find(self, text: str) -> list[Found]:
         """The terms in `text` from left to right, none overlapping; not inside words, hyphenations or addresses."""
@@ -116,7 +122,9 @@ class Finder:
 
 def _surfaces(terms: Terms, categories: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """(surface form, category, form that fits there) of every term, plurals first so that they win ties."""
-    forms = [f for f in ("noun_plural", "noun", "adjective") if f in terms.forms or f"seen_{f}" in terms.forms]
+    forms = [
+        f for f in ("noun_plural", "noun", "adjective") if f in terms.forms or f"seen_{f}" in terms.forms
+    ]
     for i, label in enumerate(terms.terms):
         category = next((c for c in categories if terms.level(c, i) is not None), None)
         if category is None and terms.factors and categories:
@@ -192,7 +200,7 @@ def placeholder(text: str, terms: Terms | Finder, category: str | None = None) -
 
 def _proper(finder: Finder, surface: str) -> bool:
     """Whether the list itself writes this term with a capital."""
-    return any(surface in (x or "") for f in finder.terms.writable for x in finder.terms.forms[f])
+    return surface in finder.proper
 
 
 def _form_here(text: str, f: Found) -> tuple[str, str | None]:
@@ -202,7 +210,15 @@ def _form_here(text: str, f: Found) -> tuple[str, str | None]:
     form = f.form
     if form in ("noun", "adjective"):
         before = re.search(r"([^\W\d_]+)\s+\Z", text[max(0, f.start - 20) : f.start])
-        article = before is not None and before.group(1).lower() in ("a", "an", "the", "this", "that", "another", "every")
+        article = before is not None and before.group(1).lower() in (
+            "a",
+            "an",
+            "the",
+            "this",
+            "that",
+            "another",
+            "every",
+        )
         if following in _PEOPLE:
             form = "adjective"
         elif article and (not following or following in _FUNCTION) and surface not in _OFTEN_NOT_PEOPLE:
@@ -215,8 +231,7 @@ def _form_here(text: str, f: Found) -> tuple[str, str | None]:
 
 
 _FUNCTION = frozenset(
-    "and or but is was are were has had who that in on at to of for with from by as will would can could said says lives "
-    "lived works worked moved came went because when if than does did do have be been".split()
+    ["and", "or", "but", "is", "was", "are", "were", "has", "had", "who", "that", "in", "on", "at", "to", "of", "for", "with", "from", "by", "as", "will", "would", "can", "could", "said", "says", "lives", "lived", "works", "worked", "moved", "came", "went", "because", "when", "if", "than", "does", "did", "do", "have", "be", "been"]
 )
 
 
@@ -251,7 +266,9 @@ def identity_templates(
     for i, text in enumerate(texts):
         p = placeholder(text, finder, category)
         if not p.found:
-            skipped.append(Skipped(text=names[i], reason=f"mentions no term of {category or terms.id.split('/')[-1]}"))
+            skipped.append(
+                Skipped(text=names[i], reason=f"mentions no term of {category or terms.id.split('/')[-1]}")
+            )
         elif len({f.category for f in p.found}) > 1:
             skipped.append(Skipped(text=names[i], reason="mentions terms of several categories: name one"))
         else:

@@ -72,7 +72,11 @@ class Templates:
         choices = {
             **{k: [(w, {k: w}) for w in v] for k, v in self.values.items()},
             **{
-                k: [(w, {k.split()[-1]: g, f"{k.split()[-1]} word": w}) for g, words in v.items() for w in words]
+                k: [
+                    (w, {k.split()[-1]: g, f"{k.split()[-1]} word": w})
+                    for g, words in v.items()
+                    for w in words
+                ]
                 for k, v in self.groups.items()
             },
         }
@@ -96,16 +100,18 @@ class Templates:
         Raises:
             UsageError: a slot that nothing fits, no terms, or no rows at all.
 
-        >>> g = templates(["{name} said {pronoun.subject} was an {mood} person."], values={"mood": ["odd"]}).grid(
-        ...     "names/weat-gender"
-        ... )
+        >>> g = templates(
+        ...     ["{name} said {pronoun.subject} was an {mood} person."], values={"mood": ["odd"]}
+        ... ).grid("names/weat-gender")
         >>> len(g), g.render(0), g.levels["gender"]
         (16, 'John said he was an odd person.', ('male', 'female'))
         """
         chosen = self.terms if terms is None else load_terms(terms)
         if chosen is None:
             raise UsageError(
-                "no-terms", "These templates need terms to fill in.", expected="terms='names/freakonomics' or a file"
+                "no-terms",
+                "These templates need terms to fill in.",
+                expected="terms='names/freakonomics' or a file",
             )
         filler, cache = Filler(chosen), dict[tuple[object, ...], tuple[str, ...]]()
         forms, flags = Levels(), Levels()
@@ -133,7 +139,9 @@ class Templates:
                 else:
                     row = np.array([-1], dtype=np.int32)
                     made.append(
-                        Block(text=len(ids), wording=text.replace("%", "%%"), columns=(), rows=row, role=CONTROL)
+                        Block(
+                            text=len(ids), wording=text.replace("%", "%%"), columns=(), rows=row, role=CONTROL
+                        )
                     )
             blocks += made
             ids.append(name)
@@ -164,20 +172,27 @@ class Templates:
 
     def to_toml(self) -> str:
         """The templates as a file that a person can review and edit; `templates(path)` reads it back."""
-        lines = ["# One [[template]] per text: edit the text between the quotes, or delete a whole entry.", ""]
+        lines = [
+            "# One [[template]] per text: edit the text between the quotes, or delete a whole entry.",
+            "",
+        ]
         for i, template in enumerate(self.templates):
             lines += ["[[template]]", f"id = {_quote(self.ids[i])}", f"text = {_quote(template)}"]
             if self.bases and self.bases[i] != template:
                 lines.append(f"base = {_quote(self.bases[i])}")
             if self.flags and self.flags[i]:
                 lines.append(f"flag = {_quote(self.flags[i])}")
-            lines += [f"{k} = {_quote(f.levels[c])}" for k, f in self.factors.items() if (c := int(f.codes[i])) >= 0]
+            lines += [
+                f"{k} = {_quote(f.levels[c])}" for k, f in self.factors.items() if (c := int(f.codes[i])) >= 0
+            ]
             lines.append("")
         for table, content in (("values", self.values), ("groups", self.groups)):
             for key, words in content.items():
                 entries = words.items() if isinstance(words, Mapping) else [(key, words)]
                 lines.append(f"[{table}.{_quote(key)}]" if isinstance(words, Mapping) else f"[{table}]")
-                lines += [f"{_quote(k)} = {json.dumps(list(w), ensure_ascii=False)}" for k, w in entries] + [""]
+                lines += [f"{_quote(k)} = {json.dumps(list(w), ensure_ascii=False)}" for k, w in entries] + [
+                    ""
+                ]
         if self.follow:
             lines.insert(1, "follow = true\n")
         return "\n".join(lines)
@@ -195,7 +210,9 @@ def _fill(template: str, words: Mapping[str, str]) -> str:
             out.append(escape(p))
         elif p.key in words:
             word = words[p.key]
-            word = word.upper() if p.case == "upper" else match_case(word, "Xx") if p.case == "capital" else word
+            word = (
+                word.upper() if p.case == "upper" else match_case(word, "Xx") if p.case == "capital" else word
+            )
             m = _ARTICLE.search(out[-1]) if out else None
             if m:
                 out[-1] = out[-1][: m.start()] + article_like(m.group()[:1], word) + out[-1][m.end() :]
@@ -261,7 +278,11 @@ def _load(name: str) -> Templates:
     path = Path(name)
     if not path.suffix and not path.is_file():
         raise UsageError(
-            "unknown-templates", "There are no such templates.", given=name, available=SHIPPED, expected="a name or a file"
+            "unknown-templates",
+            "There are no such templates.",
+            given=name,
+            available=SHIPPED,
+            expected="a name or a file",
         )
     text = read_text(path)
     if path.suffix.lower() in (".toml", ".json"):
@@ -361,11 +382,21 @@ def _name_slots(text: str, name: str) -> tuple[str | None, str]:
     out, at, flag = [], 0, ""
     for start, end, tail in places:
         found = text[start:end]
-        slot = "{NAME}" if found.isupper() and len(found) > 1 else "{name:lower}" if found.islower() else "{name}"
+        slot = (
+            "{NAME}"
+            if found.isupper() and len(found) > 1
+            else "{name:lower}"
+            if found.islower()
+            else "{name}"
+        )
         out += [escape(text[at:start]), slot]
         at = end
         if len(tail) == 1:  # James' — the new name takes 's
-            flag = f"'{found}{tail}': possessive or closing quotation mark?" if text[:start].count("'") % 2 else flag
+            flag = (
+                f"'{found}{tail}': possessive or closing quotation mark?"
+                if text[:start].count("'") % 2
+                else flag
+            )
             out.append(f"{tail}s")
             at += 1
     rest = text[at:]

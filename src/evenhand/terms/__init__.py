@@ -30,7 +30,10 @@ SHIPPED: Mapping[str, str] = {
     "names/weat-gender": "16 first names by gender (Caliskan et al. 2017)",
     "names/weat-age": "16 first names, of young and of old people (Caliskan et al. 2017)",
     "names/eec": "60 people, 40 names race × gender and 20 noun phrases (Kiritchenko & Mohammad 2018)",
-    **{f"identity/{c}": f"identity terms for {c.replace('_', ' ')}, noun and adjective forms" for c in IDENTITY},
+    **{
+        f"identity/{c}": f"identity terms for {c.replace('_', ' ')}, noun and adjective forms"
+        for c in IDENTITY
+    },
     "identity": "the identity terms of all seven categories",
     "pronouns": "he, she, they, xe, ze, ey, fae with all five forms",
     "pairs/gender": "gendered noun pairs (man/woman, father/mother, …) with plurals",
@@ -38,7 +41,7 @@ SHIPPED: Mapping[str, str] = {
 """What is shipped: name → one line for `evenhand list terms`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Terms:
     """A list of terms (names, identity terms, …), the groups that each belongs to, and its surface forms.
 
@@ -83,7 +86,10 @@ class Terms:
         for name, wanted in levels.items():
             if name not in self.factors:
                 raise TermsError(
-                    "unknown-factor", f"{self.id} has no such factor.", given=name, available=list(self.factors)
+                    "unknown-factor",
+                    f"{self.id} has no such factor.",
+                    given=name,
+                    available=list(self.factors),
                 )
             factor = self.factors[name]
             names = [wanted] if isinstance(wanted, str) else list(wanted)
@@ -141,7 +147,9 @@ def list_terms() -> dict[str, str]:
     return dict(SHIPPED)
 
 
-def terms(name: str | PathLike[str] | Terms, *, kind: Kind | None = None, encoding: str | None = None) -> Terms:
+def terms(
+    name: str | PathLike[str] | Terms, *, kind: Kind | None = None, encoding: str | None = None
+) -> Terms:
     """A shipped list by its name, or a user's own CSV, TSV, TOML or JSON file.
 
     A file has one column named `term` (or `name`, `word`, `identity`, `pronoun`). Columns with the name of a surface
@@ -221,7 +229,9 @@ def _all_identity() -> Terms:
         kind="identity",
         terms=tuple(t for p in parts for t in p.terms),
         factors={
-            c: Factor.of([level for p in parts for level in (p.factors[c] if c in p.factors else [None] * len(p))])
+            c: Factor.of(
+                [level for p in parts for level in (p.factors[c] if c in p.factors else [None] * len(p))]
+            )
             for c in IDENTITY
         },
         forms={f: tuple(x for p in parts for x in p.forms.get(f, (None,) * len(p))) for f in forms},

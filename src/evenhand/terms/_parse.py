@@ -52,7 +52,9 @@ def parse(text: str, *, suffix: str, name: str) -> Table:
 
 def _delimited(text: str, *, suffix: str, name: str) -> list[dict[str, str]]:
     first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = "\t" if suffix == ".tsv" or "\t" in first else ";" if first.count(";") > first.count(",") else ","
+    delimiter = (
+        "\t" if suffix == ".tsv" or "\t" in first else ";" if first.count(";") > first.count(",") else ","
+    )
     reader = csv.reader(io.StringIO(text), delimiter=delimiter)
     try:
         lines = [line for line in reader if any(cell.strip() for cell in line)]
@@ -93,7 +95,10 @@ def _structured(text: str, *, suffix: str, name: str) -> tuple[Mapping[str, Any]
         for row in rows:
             if not isinstance(row, list) or len(row) != len(columns):
                 raise TermsError(
-                    "ragged-terms", f"A row of {name} does not fit its columns.", given=row, expected=str(columns)
+                    "ragged-terms",
+                    f"A row of {name} does not fit its columns.",
+                    given=row,
+                    expected=str(columns),
                 )
         return head, [dict(zip(columns, row, strict=True)) for row in rows]
     if head and all(isinstance(v, list) and all(isinstance(t, str) for t in v) for v in head.values()):
@@ -123,10 +128,14 @@ def _table(records: Sequence[Mapping[str, Any]], *, head: Mapping[str, Any], nam
     rows = {c: [_cell(r.get(c)) for r in records] for c in columns}
     blank = next((i for i, t in enumerate(rows[term]) if not t), None)
     if blank is not None:
-        raise TermsError("blank-term", f"Row {blank + 1} of {name} has no term.", expected=f"text in {term!r}")
+        raise TermsError(
+            "blank-term", f"Row {blank + 1} of {name} has no term.", expected=f"text in {term!r}"
+        )
     declared = head.get("forms")
     forms = [c for c in columns if c in declared] if isinstance(declared, list) else _forms(columns, term)
-    factors = [c for c in columns if c != term and c not in forms and c.lower() not in ("rank", "source", "note")]
+    factors = [
+        c for c in columns if c != term and c not in forms and c.lower() not in ("rank", "source", "note")
+    ]
     _refuse_duplicates(rows, term=term, factors=factors, name=name)
     return Table(
         term=term,

@@ -107,12 +107,18 @@ def read_bytes(path: Path) -> bytes:
         folder = path.parent
         near = sorted(p.name for p in folder.iterdir())[:200] if folder.is_dir() else []
         raise DataError(
-            "no-such-file", "There is no such file.", given=path.name, available=near, hint=f"looked for {path}"
+            "no-such-file",
+            "There is no such file.",
+            given=path.name,
+            available=near,
+            hint=f"looked for {path}",
         ) from None
     except OSError as error:
         raise DataError(
             "unreadable-file", f"The file cannot be read: {error.strerror}.", given=str(path)
         ) from None
     if not raw.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00"):
-        raise DataError("empty-file", "The file is empty.", given=str(path), expected="at least one row of text")
+        raise DataError(
+            "empty-file", "The file is empty.", given=str(path), expected="at least one row of text"
+        )
     return raw
