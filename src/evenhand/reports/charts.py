@@ -61,7 +61,6 @@ CONFIG: Spec = {
         "columns": 4,
         "labelLimit": 200,
         "symbolOpacity": 1,
-        "layout": {"top": {"anchor": "start", "bounds": "full"}},
     },
 }
 
