@@ -21,12 +21,13 @@ const silent = {level: () => silent, error: () => silent, warn: () => silent, in
 async function draw(figure, chart) {
   const holder = figure.querySelector('[data-draw]');
   const width = holder.parentElement.clientWidth;
-  const {config} = chart.spec;
-  const fitted = {
-    ...config,
-    axisY: {...config.axisY, labelLimit: Math.min(config.axisY.labelLimit, 0.42 * width)},
-    legend: {...config.legend, columns: width < 560 ? 2 : config.legend.columns},
-  };
+  const {config, height} = chart.spec;
+  const narrow = width < 560;
+  const named = Boolean(height && height.step); // a row for each name: the names take much of a narrow screen
+  const axis = narrow ? {...config.axis, labelFontSize: 11} : config.axis;
+  const axisY = {...config.axisY, labelLimit: Math.min(config.axisY.labelLimit, 0.46 * width)};
+  const columns = narrow ? (named ? 1 : 2) : config.legend.columns;
+  const fitted = {...config, axis, axisY, legend: {...config.legend, columns}};
   const spec = {...chart.spec, config: fitted, data: {values: rowsOf(chart.columns)}};
   const {spec: vega} = compile(spec, {logger: silent});
   const runtime = parse(vega, null, {ast: true});

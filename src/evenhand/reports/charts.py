@@ -150,7 +150,9 @@ def forest(frame: Frame) -> Spec:
         "axis": {"format": "~g"},
         "title": visible(str(encode.get("title", "estimate"))),
     }
-    rows = {"field": y, "type": "nominal", "sort": None, "title": None, "axis": {"labelPadding": 8}}
+    two_lines = any(", given " in str(v) for v in frame.columns[y])
+    axis = {"labelPadding": 8} | ({"labelExpr": "split(datum.label, ', given ')"} if two_lines else {})
+    rows = {"field": y, "type": "nominal", "sort": None, "title": None, "axis": axis}
     used = [v for v in VERDICT_COLORS if v in frame.columns[verdict]]
     colors = {"domain": used, "range": [VERDICT_COLORS[v] for v in used]}
     shapes = {"domain": used, "range": [VERDICT_SHAPES[v] for v in used]}
@@ -177,7 +179,7 @@ def forest(frame: Frame) -> Spec:
     ]
     for layer in layers[-2:]:
         layer["encoding"]["y"] = rows
-    return {"height": {"step": 22}, "layer": layers}
+    return {"height": {"step": 34 if two_lines else 22}, "layer": layers}
 
 
 def density(frame: Frame) -> Spec:

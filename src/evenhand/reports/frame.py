@@ -66,7 +66,7 @@ class Frame:
             {"field": name, "type": kind, "title": self.titles[name]}
             | ({"format": ".4~g"} if kind == "quantitative" else {})
             for name, kind in kinds.items()
-            if self.titles[name]
+            if self.titles[name] and any(v is not None for v in self.columns[name])
         ]
 
 

@@ -258,7 +258,7 @@ def _methods(result: Result, limits: Limits) -> list[tuple[str, str]]:
         said.append(
             (
                 cut(names, limits.cell),
-                f"{cut(words.visible(method), limits.cell)} ({len(measures)} estimates)",
+                f"{cut(words.visible(method), limits.cell)} ({len(measures)} estimate{'s' * (len(measures) > 1)})",
             )
         )
     return said

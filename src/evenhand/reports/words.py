@@ -185,7 +185,7 @@ def sizes(finding: Finding) -> str:
         if e.n_group is not None and e.n_reference is not None
         else ""
     )
-    units = "".join(f", {count:,} {visible(_plural(unit, count))}" for unit, count in e.units.items())
+    units = "".join(f", {count:,} {visible(_plural(unit, count))}" for unit, count in sorted(e.units.items()))
     return f"{e.n:,} {_plural('row', e.n)}{sides}{units}"
 
 
