@@ -1,3 +1,120 @@
-"""Measures whether a machine-learning model treats people even-handedly."""
+"""Measures whether a machine-learning model treats people even-handedly, with calibrated uncertainty.
+
+    import evenhand as eh
+
+    result = eh.audit_text("vader", "person", terms="names/freakonomics", replace="Arthur")
+    result.to_html("report.html")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from evenhand import testing
+    from evenhand._errors import EvenhandError
+    from evenhand._model import (
+        Contrast,
+        Estimate,
+        Exhibit,
+        Factor,
+        Finding,
+        Measure,
+        Observations,
+        Plan,
+        Probes,
+        Replies,
+        Subject,
+    )
+    from evenhand._result import Note, Result, compare, merge
+    from evenhand._run import ask
+    from evenhand._store import Journal
+    from evenhand.audits.scores import audit_scores
+    from evenhand.audits.text import audit_text
+    from evenhand.plans import Rewrite, rewrite
+    from evenhand.plans.templates import Templates, templates
+    from evenhand.subjects import subject
+    from evenhand.terms import Terms, terms
+    from evenhand.texts import Texts, texts
+
+_PUBLIC: dict[str, str] = {
+    "Contrast": "evenhand._model",
+    "Estimate": "evenhand._model",
+    "EvenhandError": "evenhand._errors",
+    "Exhibit": "evenhand._model",
+    "Factor": "evenhand._model",
+    "Finding": "evenhand._model",
+    "Journal": "evenhand._store",
+    "Measure": "evenhand._model",
+    "Note": "evenhand._result",
+    "Observations": "evenhand._model",
+    "Plan": "evenhand._model",
+    "Probes": "evenhand._model",
+    "Replies": "evenhand._model",
+    "Result": "evenhand._result",
+    "Rewrite": "evenhand.plans",
+    "Subject": "evenhand._model",
+    "Templates": "evenhand.plans.templates",
+    "Terms": "evenhand.terms",
+    "Texts": "evenhand.texts",
+    "ask": "evenhand._run",
+    "audit_scores": "evenhand.audits.scores",
+    "audit_text": "evenhand.audits.text",
+    "compare": "evenhand._result",
+    "merge": "evenhand._result",
+    "rewrite": "evenhand.plans",
+    "subject": "evenhand.subjects",
+    "templates": "evenhand.plans.templates",
+    "terms": "evenhand.terms",
+    "testing": "evenhand.testing",
+    "texts": "evenhand.texts",
+}
+"""Public name → where it lives. Imported when first used: `import evenhand` stays fast and loads nothing heavy."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
+    module = import_module(_PUBLIC[name])
+    return module if name == "testing" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*_PUBLIC, "__version__"])
+
+
+__all__ = [
+    "Contrast",
+    "Estimate",
+    "EvenhandError",
+    "Exhibit",
+    "Factor",
+    "Finding",
+    "Journal",
+    "Measure",
+    "Note",
+    "Observations",
+    "Plan",
+    "Probes",
+    "Replies",
+    "Result",
+    "Rewrite",
+    "Subject",
+    "Templates",
+    "Terms",
+    "Texts",
+    "ask",
+    "audit_scores",
+    "audit_text",
+    "compare",
+    "merge",
+    "rewrite",
+    "subject",
+    "templates",
+    "terms",
+    "testing",
+    "texts",
+]
