@@ -1,9 +1,9 @@
 """Measures whether a machine-learning model treats people even-handedly, with calibrated uncertainty.
 
-    import evenhand as eh
+import evenhand as eh
 
-    result = eh.audit_text("vader", "person", terms="names/freakonomics", replace="Arthur")
-    result.to_html("report.html")
+result = eh.audit_text("vader", "person", terms="names/freakonomics", replace="Arthur")
+result.to_html("report.html")
 """
 
 from __future__ import annotations

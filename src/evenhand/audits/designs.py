@@ -24,6 +24,9 @@ from evenhand.terms import terms as load_terms
 from evenhand.texts import Texts
 from evenhand.texts import texts as load_texts
 
+REST = " (rest)"
+"""Marks, among the attributes of a part, the terms that lack another attribute."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
@@ -64,10 +67,9 @@ class Design:
             for probes in part.grid.plan(batch):
                 factors = {"category": Factor(mark[: len(probes)], (part.name,))}
                 for name, factor in probes.factors.items():
-                    if name in part.attributes:
-                        factors[part.attributes[name]] = factor
-                    elif name not in part.grid.terms.factors:
+                    if name not in part.grid.terms.factors:
                         factors[name] = factor
+                factors.update(_attribute_factors(part, probes))
                 yield Probes(inputs=probes.inputs, factors=factors)
 
     def render(self, row: int) -> str:
@@ -109,15 +111,49 @@ def design(
     parts: list[Part] = []
     source = _texts(texts, text_column)
     for item in lists:
-        parts += _parts(source, item if isinstance(item, Terms) else load_terms(item), replace, control, groups)
+        parts += _parts(
+            source, item if isinstance(item, Terms) else load_terms(item), replace, control, groups
+        )
     if groups is not None:
-        known = list(dict.fromkeys(a for part in parts for a in part.attributes))
+        known = list(dict.fromkeys(a for part in parts for a in part.attributes if not a.endswith(REST)))
         for name in groups:
             if name not in known:
-                raise UsageError("unknown-group", "the terms have no such attribute", given=name, available=known)
-        kept = [{a: a for a in part.attributes if a in groups} for part in parts]
+                raise UsageError(
+                    "unknown-group", "the terms have no such attribute", given=name, available=known
+                )
+        kept = [
+            {f: a for f, a in part.attributes.items() if f.removesuffix(REST) in groups} for part in parts
+        ]
         parts = [replaced(part, attributes=mine) for part, mine in zip(parts, kept, strict=True) if mine]
     return Design(parts=tuple(_told_apart(parts)))
+
+
+def _attribute_factors(part: Part, probes: Probes) -> dict[str, Factor]:
+    """The groups of each row. Terms that lack some attribute (noun phrases without a race) are a family of their own:
+    a gap between named women and men must not be carried by "my mother" and "my father"."""
+    codes = {name: probes.factors[name] for name in part.attributes if not name.endswith(REST)}
+    complete = np.logical_and.reduce([factor.codes >= 0 for factor in codes.values()])
+    found = {}
+    for name, factor in codes.items():
+        label, rest = part.attributes[name], part.attributes.get(f"{name}{REST}")
+        found[label] = factor if rest is None else Factor(np.where(complete, factor.codes, -1), factor.levels)
+        if rest is not None:
+            found[rest] = Factor(np.where(complete, -1, factor.codes), factor.levels)
+    return found
+
+
+def _named_attributes(terms: Terms) -> dict[str, str]:
+    """Attribute → label, and a second label where some terms have this attribute but lack another."""
+    known = {name: factor.codes >= 0 for name, factor in terms.factors.items()}
+    complete = np.logical_and.reduce(list(known.values())) if known else np.ones(len(terms), dtype=np.bool_)
+    if not complete.any():
+        return {name: name for name in known}
+    named = {name: name for name in known}
+    for name, present in known.items():
+        lacking = [other for other in known if (present & ~known[other]).any()]
+        if lacking:
+            named[f"{name}{REST}"] = f"{name}, of terms without {' or '.join(lacking)}"
+    return named
 
 
 def _told_apart(parts: Sequence[Part]) -> list[Part]:
@@ -156,7 +192,7 @@ def _parts(
         grid = pronoun_grid(source.texts, terms, ids=source.ids, factors=source.factors)
         return [Part(name="pronoun", grid=grid, attributes={"pronoun": "pronoun"}, word="pronoun set")]
     if terms.kind == "name":
-        return [_named(source, terms, replace, control)]
+        return [_named(source, terms, replace)]
     found = []
     for category in terms.factors:
         if groups is not None and category not in groups:
@@ -178,8 +214,12 @@ def _with_factors(made: Templates, source: Texts) -> Templates:
 
 def _from_templates(source: Templates, terms: Terms, control: bool) -> list[Part]:
     if terms.kind in ("name", "pronouns"):
-        grid = source.grid(terms, control=control)
-        return [Part(name="names", grid=grid, attributes={a: a for a in terms.factors}, word=_word(terms), sampled=True)]
+        grid = source.grid(terms)
+        return [
+            Part(
+                name="names", grid=grid, attributes=_named_attributes(terms), word=_word(terms), sampled=True
+            )
+        ]
     found = []
     for category in terms.factors:
         mine = _with_slot(source, category)
@@ -217,7 +257,8 @@ def _of_category(terms: Terms, category: str) -> Terms:
     return replaced(chosen, factors={category: chosen.factors[category]})
 
 
-def _named(source: Texts, terms: Terms, replace: str | None, control: bool) -> Part:
+def _named(source: Texts, terms: Terms, replace: str | None) -> Part:
+    replace = replace or source.replace
     if replace is None:
         raise UsageError(
             "no-name-to-replace",
@@ -227,7 +268,13 @@ def _named(source: Texts, terms: Terms, replace: str | None, control: bool) -> P
             hint="evenhand text … --replace Arthur",
         )
     made = person_templates(source.texts, replace, ids=source.ids, factors=source.factors)
-    return Part(name="names", grid=made.grid(terms, control=control), attributes={a: a for a in terms.factors}, word=_word(terms), sampled=True)
+    return Part(
+        name="names",
+        grid=made.grid(terms),
+        attributes=_named_attributes(terms),
+        word=_word(terms),
+        sampled=True,
+    )
 
 
 def _identity(source: Texts, terms: Terms, category: str, control: bool, *, alone: bool) -> list[Part]:

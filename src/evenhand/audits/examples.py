@@ -14,7 +14,13 @@ EACH = 3
 
 
 def examples(
-    observations: Observations, made: Design, findings: Sequence[Finding], score: str, *, repeats: int = 1, most: int = 24
+    observations: Observations,
+    made: Design,
+    findings: Sequence[Finding],
+    score: str,
+    *,
+    repeats: int = 1,
+    most: int = 24,
 ) -> Exhibit:
     """For the widest gap of every attribute, the texts on which the two groups were scored most differently."""
     names = ("comparison", "text", "before", "after", "score before", "score after")
@@ -72,7 +78,9 @@ def _widest(
     return [(int(high[t]), int(low[t]), t) for t in order]
 
 
-def _extreme(values: FloatArray, codes: np.ndarray[tuple[int], np.dtype[np.signedinteger]], n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:  # type: ignore[type-arg]
+def _extreme(
+    values: FloatArray, codes: np.ndarray[tuple[int], np.dtype[np.signedinteger]], n: int
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:  # type: ignore[type-arg]
     """The row with the largest value of every text; −1 where a text has none."""
     best = np.full(n, -1, dtype=np.int64)
     rows = np.flatnonzero(np.isfinite(values) & (codes >= 0))

@@ -47,7 +47,12 @@ class Wide:
 
 
 def add_measures(
-    observations: Observations, plan: Plan, analysis: Analysis, *, threshold: float | None = None, name: str | None = None
+    observations: Observations,
+    plan: Plan,
+    analysis: Analysis,
+    *,
+    threshold: float | None = None,
+    name: str | None = None,
 ) -> None:
     """Estimates without a verdict: how far scores move between terms of the same text, by the field's definitions."""
     if "text" not in observations.units and not plan.samples:
@@ -111,7 +116,11 @@ def _cell_means(cells: npt.NDArray[np.int64], values: FloatArray, shape: tuple[i
 
 
 def _base(
-    observations: Observations, plan: Plan, texts: npt.NDArray[np.signedinteger], n: int, part: str | None  # type: ignore[type-arg]
+    observations: Observations,
+    plan: Plan,
+    texts: npt.NDArray[np.signedinteger],
+    n: int,
+    part: str | None,  # type: ignore[type-arg]
 ) -> FloatArray:
     role = observations.units.get("role")
     if role is None:
@@ -123,7 +132,9 @@ def _base(
     return _cell_means(texts[rows].astype(np.int64), score[rows], (n, 1))[:, 0]
 
 
-def _text_labels(observations: Observations, texts: npt.NDArray[np.signedinteger], n: int) -> FloatArray | None:  # type: ignore[type-arg]
+def _text_labels(
+    observations: Observations, texts: npt.NDArray[np.signedinteger], n: int
+) -> FloatArray | None:  # type: ignore[type-arg]
     if "label" not in observations.columns:
         return None
     label = observations.columns["label"]
@@ -138,13 +149,20 @@ def _spread(wide: Wide, attribute: str, plan: Plan, threshold: float | None) -> 
         _described("score range", every, "the same text", score_range(wide.scores, level=level)),
         _described("score deviation", every, "the same text", score_deviation(wide.scores, level=level)),
         _described(
-            "counterfactual token fairness gap", every, "the same text", counterfactual_token_gap(wide.scores, level=level)
+            "counterfactual token fairness gap",
+            every,
+            "the same text",
+            counterfactual_token_gap(wide.scores, level=level),
         ),
-        _described("individual fairness", f"groups of {attribute}", "the same text", _individual(wide, level)),
+        _described(
+            "individual fairness", f"groups of {attribute}", "the same text", _individual(wide, level)
+        ),
     ]
     if wide.label is not None and (wide.label < 0.5).any():
         apart = counterfactual_token_gap(wide.scores, where=wide.label < 0.5, level=level)
-        found.append(_described("counterfactual token fairness gap", every, "the same text", apart, given="label=0"))
+        found.append(
+            _described("counterfactual token fairness gap", every, "the same text", apart, given="label=0")
+        )
     if np.isfinite(wide.base).any():
         found += _against_control(wide, attribute, level)
     if threshold is not None:
@@ -168,7 +186,9 @@ def _against_control(wide: Wide, attribute: str, level: float) -> list[Evidence]
         count = np.isfinite(cells).sum(axis=1)
         means.append(np.where(count > 0, np.nansum(cells, axis=1) / np.maximum(count, 1), np.nan))
     found = []
-    for code, inference in zip(codes, score_sensitivity(np.stack(means, axis=1), wide.base, level=level), strict=True):
+    for code, inference in zip(
+        codes, score_sensitivity(np.stack(means, axis=1), wide.base, level=level), strict=True
+    ):
         label = f"{attribute}={wide.levels[int(code)]}"
         found.append(_described("score sensitivity", label, "the text without the term", inference))
     return found
@@ -192,11 +212,19 @@ def _labels(wide: Wide, every: str, threshold: float, level: float) -> list[Evid
     return found
 
 
-def _described(measure: str, group: str, reference: str, inference: Inference, given: str | None = None) -> Evidence:
+def _described(
+    measure: str, group: str, reference: str, inference: Inference, given: str | None = None
+) -> Evidence:
     units = {"text": int(inference.detail["texts"])} if "texts" in inference.detail else {}
     n = int(inference.detail.get("n", inference.detail.get("pairs", units.get("text", 0))))
     estimate = Estimate(
-        measure=measure, contrast="mean within texts", group=group, reference=reference, given=given, n=n, units=units
+        measure=measure,
+        contrast="mean within texts",
+        group=group,
+        reference=reference,
+        given=given,
+        n=n,
+        units=units,
     )
     return evidence(estimate, inference.with_(p_value=None) if measure != "score sensitivity" else inference)
 

@@ -146,10 +146,23 @@ def _binary(table: pa.Table, name: str) -> FloatArray:
 
     texts = text_column(table, name)
     seen = {t.strip().lower() for t in texts if t is not None}
-    for no, yes in (("0", "1"), ("0.0", "1.0"), ("false", "true"), ("no", "yes"), ("nontoxic", "toxic"), ("negative", "positive"), ("bad", "good")):
+    for no, yes in (
+        ("0", "1"),
+        ("0.0", "1.0"),
+        ("false", "true"),
+        ("no", "yes"),
+        ("nontoxic", "toxic"),
+        ("negative", "positive"),
+        ("bad", "good"),
+    ):
         if seen <= {no, yes}:
             return np.array([np.nan if t is None else float(t.strip().lower() == yes) for t in texts])
-    raise DataError("labels", f"the labels in {name!r} are not binary", given=", ".join(sorted(seen)[:6]), expected="0 and 1")
+    raise DataError(
+        "labels",
+        f"the labels in {name!r} are not binary",
+        given=", ".join(sorted(seen)[:6]),
+        expected="0 and 1",
+    )
 
 
 def _nested(observations: Observations, attributes: Sequence[str], units: Sequence[str]) -> str | None:
@@ -186,11 +199,15 @@ def _analyse(
     add_exhibits(observations, plan, evidence, analysis)
 
 
-def _note_rows(observations: Observations, names: Sequence[str], units: Sequence[str], analysis: Analysis) -> None:
+def _note_rows(
+    observations: Observations, names: Sequence[str], units: Sequence[str], analysis: Analysis
+) -> None:
     failed = int((~np.isfinite(observations.columns[names[0]])).sum())
     if failed:
         analysis.note(
-            "failed-rows", f"{failed} of {len(observations)} rows have no score; they are counted and left out.", warning=True
+            "failed-rows",
+            f"{failed} of {len(observations)} rows have no score; they are counted and left out.",
+            warning=True,
         )
     if not units:
         analysis.note(

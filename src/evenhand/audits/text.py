@@ -85,12 +85,16 @@ def audit_text(
         UsageError, DataError, TermsError: bad input. SubjectError: the subject cannot be used at all.
 
     >>> from evenhand.testing import Planted
-    >>> model = Planted(gap=0.3, words=["John", "Paul", "Mike", "Kevin", "Steve", "Greg", "Jeff", "Bill"], noise_sd=0.01)
+    >>> model = Planted(
+    ...     gap=0.3, words=["John", "Paul", "Mike", "Kevin", "Steve", "Greg", "Jeff", "Bill"], noise_sd=0.01
+    ... )
     >>> texts = [f"Arthur lost his {thing}." for thing in ("keys", "dog", "way", "hat", "map")]
     >>> audit_text(model, texts, terms="names/weat-gender", replace="Arthur").findings[0].verdict
     'disparity'
     """
-    made = design(texts, terms, replace=replace, groups=_listed(groups), control=control, text_column=text_column)
+    made = design(
+        texts, terms, replace=replace, groups=_listed(groups), control=control, text_column=text_column
+    )
     chosen = _subject(subject, budget, rate)
     if strata_subject is not None:
         made, strata = _classed(made, strata_subject), "sentiment"
@@ -99,12 +103,25 @@ def audit_text(
     with ExitStack() as stack:
         store = stack.enter_context(Journal(journal)) if isinstance(journal, str | os.PathLike) else journal
         asked = ask(
-            made.plan(), chosen, executor=executor, journal=store, repeats=repeats, batch_size=batch_size, progress=progress
+            made.plan(),
+            chosen,
+            executor=executor,
+            journal=store,
+            repeats=repeats,
+            batch_size=batch_size,
+            progress=progress,
         )
         name = _score_name(asked, score)
         _note_collisions(made, chosen, name, store, analysis)
     observations = _grouped(asked.observations, made)
-    _analyse(observations, made, analysis, name, locals_of(reference, strata, tolerance, level, correction, seed), threshold)
+    _analyse(
+        observations,
+        made,
+        analysis,
+        name,
+        locals_of(reference, strata, tolerance, level, correction, seed),
+        threshold,
+    )
     _note_asked(asked, made, observations, name, analysis)
     worst = examples(observations, made, analysis.findings, name, repeats=repeats)
     if len(worst):
@@ -132,7 +149,11 @@ def audit_text(
             subject=chosen.id,
             data={"texts": digest_of([b for part in made.parts for b in part.grid.bases])},
             terms=[
-                {"id": part.grid.terms.id, "source": part.grid.terms.source, "licence": part.grid.terms.licence}
+                {
+                    "id": part.grid.terms.id,
+                    "source": part.grid.terms.source,
+                    "licence": part.grid.terms.licence,
+                }
                 for part in made.parts
             ],
         ),
@@ -172,7 +193,12 @@ def _analyse(
     if strata is None and "sentiment" in observations.units:
         strata = "sentiment"
     if strata is not None and strata not in observations.units:
-        raise UsageError("unknown-strata", "the texts have no such column", given=strata, available=list(observations.units))
+        raise UsageError(
+            "unknown-strata",
+            "the texts have no such column",
+            given=strata,
+            available=list(observations.units),
+        )
     every: dict[str, Any] = {}
     for part in made.parts:
         attributes = tuple(part.attributes.values())
@@ -272,11 +298,17 @@ def _note_lengths(made: Design, analysis: Analysis) -> None:
         )
     for reason, n in skipped(made).items():
         control = reason.startswith("no control")
-        text = f"{n} text{'s' * (n != 1)}: {reason}." if control else f"{n} text{'s' * (n != 1)} left out: {reason}."
+        text = (
+            f"{n} text{'s' * (n != 1)}: {reason}."
+            if control
+            else f"{n} text{'s' * (n != 1)} left out: {reason}."
+        )
         analysis.note("texts-skipped", text, warning=not control)
 
 
-def _note_collisions(made: Design, chosen: Subject, name: str, store: Journal | None, analysis: Analysis) -> None:
+def _note_collisions(
+    made: Design, chosen: Subject, name: str, store: Journal | None, analysis: Analysis
+) -> None:
     """Names that are ordinary words, or that the subject itself has an opinion on."""
     for part in made.parts:
         if part.word != "name":
@@ -295,7 +327,9 @@ def _note_collisions(made: Design, chosen: Subject, name: str, store: Journal | 
         if found:
             listed = "; ".join(f"{c.term}: {c.reason}" for c in found[:12])
             more = f" (and {len(found) - 12} more)" if len(found) > 12 else ""
-            analysis.note("name-collisions", f"Some names may be read as words. {listed}{more}.", warning=True)
+            analysis.note(
+                "name-collisions", f"Some names may be read as words. {listed}{more}.", warning=True
+            )
 
 
 def _note_asked(
@@ -326,7 +360,10 @@ def _note_asked(
                 columns=columns,
                 note="The grammar could not be decided for certain. The rows are part of the audit.",
             )
-            analysis.note("flagged-rows", f"{sum(counted.values())} rewritten texts are flagged; see the table of flags.")
+            analysis.note(
+                "flagged-rows",
+                f"{sum(counted.values())} rewritten texts are flagged; see the table of flags.",
+            )
 
 
 def _named(terms: Any) -> Any:

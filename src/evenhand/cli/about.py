@@ -53,7 +53,9 @@ def _subjects() -> list[tuple[str, str]]:
     for name in sorted(SUBJECTS):
         package, extra = EXTRAS.get(name, ("", ""))
         missing = bool(package) and importlib.util.find_spec(package) is None
-        rows.append((name, ABOUT.get(name, "") + (f" [needs: pip install 'evenhand[{extra}]']" if missing else "")))
+        rows.append(
+            (name, ABOUT.get(name, "") + (f" [needs: pip install 'evenhand[{extra}]']" if missing else ""))
+        )
     return rows
 
 
@@ -83,7 +85,17 @@ def doctor() -> None:
     typer.echo(f"sqlite     {sqlite3.sqlite_version}")
     from importlib.metadata import PackageNotFoundError, version
 
-    for name in ("numpy", "scipy", "pyarrow", "narwhals", "vaderSentiment", "textblob", "pandas", "polars", "scikit-learn"):
+    for name in (
+        "numpy",
+        "scipy",
+        "pyarrow",
+        "narwhals",
+        "vaderSentiment",
+        "textblob",
+        "pandas",
+        "polars",
+        "scikit-learn",
+    ):
         try:
             typer.echo(f"{name:<10} {version(name)}")
         except PackageNotFoundError:

@@ -11,7 +11,7 @@ import typer
 
 from evenhand._errors import UsageError
 
-out_option: TypeAlias = Annotated[  # noqa: N816 - reads as the option it is
+out_option: TypeAlias = Annotated[
     Path | None, typer.Option("--out", help="Folder for result.json, estimates.csv, report.html.")
 ]
 tolerance_option: TypeAlias = Annotated[

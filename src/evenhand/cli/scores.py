@@ -21,17 +21,22 @@ def register(app: typer.Typer) -> None:
 
 
 def scores(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, JSON lines, Parquet, Arrow, or Comprehend's output.tar.gz.")],
+    file: Annotated[
+        Path, typer.Argument(help="CSV, TSV, JSON lines, Parquet, Arrow, or Comprehend's output.tar.gz.")
+    ],
     score: Annotated[list[str], typer.Option("--score", help="Column with scores; may be repeated.")],
     group: Annotated[list[str], typer.Option("--group", help="Column with groups; may be repeated.")],
     unit: Annotated[
         list[str] | None, typer.Option("--unit", help="What rows were sampled from: text, name; at most two.")
     ] = None,
     label: Annotated[str | None, typer.Option("--label", help="Column with true labels, 0/1.")] = None,
-    strata: Annotated[str | None, typer.Option("--strata", help="Column that classes the base texts.")] = None,
+    strata: Annotated[
+        str | None, typer.Option("--strata", help="Column that classes the base texts.")
+    ] = None,
     weight: Annotated[str | None, typer.Option("--weight", help="Column with case weights.")] = None,
     reference: Annotated[
-        list[str] | None, typer.Option("--reference", help="GROUP, or COLUMN=GROUP, that the others are held against.")
+        list[str] | None,
+        typer.Option("--reference", help="GROUP, or COLUMN=GROUP, that the others are held against."),
     ] = None,
     probes: Annotated[
         Path | None, typer.Option("--probes", help="The probes file that Comprehend's lines are joined to.")

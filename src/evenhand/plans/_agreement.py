@@ -22,22 +22,176 @@ from evenhand.plans._verbs import (
 )
 from evenhand.plans._words import Words, match_case
 
-SUBJECTS = frozenset(["i", "you", "he", "she", "we", "they", "it", "xe", "ze", "ey", "fae", "he's", "she's", "they're", "it's", "we're", "you're", "i'm"])
+SUBJECTS = frozenset(
+    [
+        "i",
+        "you",
+        "he",
+        "she",
+        "we",
+        "they",
+        "it",
+        "xe",
+        "ze",
+        "ey",
+        "fae",
+        "he's",
+        "she's",
+        "they're",
+        "it's",
+        "we're",
+        "you're",
+        "i'm",
+    ]
+)
 NESTING = frozenset(
-    ["that", "because", "when", "if", "while", "which", "who", "whom", "whose", "where", "what", "how", "whether", "although", "though", "unless", "why", "whenever", "wherever", "whatever"]
+    [
+        "that",
+        "because",
+        "when",
+        "if",
+        "while",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "where",
+        "what",
+        "how",
+        "whether",
+        "although",
+        "though",
+        "unless",
+        "why",
+        "whenever",
+        "wherever",
+        "whatever",
+    ]
 )
 CONJUNCTIONS = frozenset(("and", "or", "but", "yet", "then", "nor", "&", "plus"))
 DETERMINERS = frozenset(
-    ["the", "a", "an", "this", "that", "these", "those", "my", "your", "his", "her", "its", "our", "their", "xyr", "hir", "eir", "faer", "some", "any", "no", "every", "each", "another", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "several", "many", "few", "both", "all"]
+    [
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "these",
+        "those",
+        "my",
+        "your",
+        "his",
+        "her",
+        "its",
+        "our",
+        "their",
+        "xyr",
+        "hir",
+        "eir",
+        "faer",
+        "some",
+        "any",
+        "no",
+        "every",
+        "each",
+        "another",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "several",
+        "many",
+        "few",
+        "both",
+        "all",
+    ]
 )
 OBJECTS = frozenset(
-    ["me", "you", "him", "her", "it", "us", "them", "himself", "herself", "themself", "themselves", "everyone", "everything", "people"]
+    [
+        "me",
+        "you",
+        "him",
+        "her",
+        "it",
+        "us",
+        "them",
+        "himself",
+        "herself",
+        "themself",
+        "themselves",
+        "everyone",
+        "everything",
+        "people",
+    ]
 )
 PREPOSITIONS = frozenset(
-    ["to", "in", "on", "at", "by", "with", "from", "of", "about", "for", "into", "onto", "over", "under", "after", "before", "between", "through", "against", "during", "without", "within", "around", "as", "until", "off", "out", "up", "down", "away", "back", "along", "across", "toward", "towards", "like", "near"]
+    [
+        "to",
+        "in",
+        "on",
+        "at",
+        "by",
+        "with",
+        "from",
+        "of",
+        "about",
+        "for",
+        "into",
+        "onto",
+        "over",
+        "under",
+        "after",
+        "before",
+        "between",
+        "through",
+        "against",
+        "during",
+        "without",
+        "within",
+        "around",
+        "as",
+        "until",
+        "off",
+        "out",
+        "up",
+        "down",
+        "away",
+        "back",
+        "along",
+        "across",
+        "toward",
+        "towards",
+        "like",
+        "near",
+    ]
 )
 # after "pears" in "eats apples and pears every day" they begin an adverbial, not an object
-_WHOLE = frozenset(["every", "each", "all", "both", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "this", "that"])
+_WHOLE = frozenset(
+    [
+        "every",
+        "each",
+        "all",
+        "both",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "this",
+        "that",
+    ]
+)
 _CLOSED = (
     PREPOSITIONS
     | CONJUNCTIONS
@@ -48,10 +202,47 @@ _CLOSED = (
 )
 _WH = frozenset(["who", "whom", "what", "where", "when", "why", "how", "which", "whose"])
 _BEFORE_INVERSION = _WH | frozenset(
-    ["and", "but", "or", "nor", "neither", "so", "than", "as", "only", "never", "rarely", "seldom", "hardly", "scarcely", "not", "then", "there", "here", "little"]
+    [
+        "and",
+        "but",
+        "or",
+        "nor",
+        "neither",
+        "so",
+        "than",
+        "as",
+        "only",
+        "never",
+        "rarely",
+        "seldom",
+        "hardly",
+        "scarcely",
+        "not",
+        "then",
+        "there",
+        "here",
+        "little",
+    ]
 )
 _ALWAYS_INVERTED = frozenset(
-    ["does", "doesn't", "has", "hasn't", "isn't", "wasn't", "aren't", "weren't", "do", "don't", "have", "haven't", "doesnt", "isnt", "wasnt", "dont"]
+    [
+        "does",
+        "doesn't",
+        "has",
+        "hasn't",
+        "isn't",
+        "wasn't",
+        "aren't",
+        "weren't",
+        "do",
+        "don't",
+        "have",
+        "haven't",
+        "doesnt",
+        "isnt",
+        "wasnt",
+        "dont",
+    ]
 )
 
 
@@ -263,7 +454,59 @@ def _coordinated(words: Words, c: int, *, joined_at: int, verb: int, plural: boo
 
 
 _STATES = frozenset(
-    ["married", "divorced", "engaged", "tired", "bored", "excited", "interested", "worried", "scared", "pleased", "concerned", "qualified", "experienced", "disappointed", "satisfied", "confused", "retired", "motivated", "dedicated", "committed", "talented", "gifted", "skilled", "prepared", "organized", "organised", "determined", "educated", "dressed", "supposed", "allowed", "required", "expected", "known", "liked", "loved", "respected", "admired", "based", "located", "related", "involved", "used", "worn", "lost", "broken", "hurt", "drunk", "sick", "gone", "done"]
+    [
+        "married",
+        "divorced",
+        "engaged",
+        "tired",
+        "bored",
+        "excited",
+        "interested",
+        "worried",
+        "scared",
+        "pleased",
+        "concerned",
+        "qualified",
+        "experienced",
+        "disappointed",
+        "satisfied",
+        "confused",
+        "retired",
+        "motivated",
+        "dedicated",
+        "committed",
+        "talented",
+        "gifted",
+        "skilled",
+        "prepared",
+        "organized",
+        "organised",
+        "determined",
+        "educated",
+        "dressed",
+        "supposed",
+        "allowed",
+        "required",
+        "expected",
+        "known",
+        "liked",
+        "loved",
+        "respected",
+        "admired",
+        "based",
+        "located",
+        "related",
+        "involved",
+        "used",
+        "worn",
+        "lost",
+        "broken",
+        "hurt",
+        "drunk",
+        "sick",
+        "gone",
+        "done",
+    ]
 )
 
 

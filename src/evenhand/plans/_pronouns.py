@@ -176,7 +176,34 @@ def _source(
 
 
 _PLURAL_CUES = frozenset(
-    ["people", "men", "women", "children", "kids", "parents", "police", "both", "all", "many", "several", "few", "two", "three", "four", "five", "staff", "team", "couple", "family", "families", "others", "everybody", "everyone", "we", "us"]
+    [
+        "people",
+        "men",
+        "women",
+        "children",
+        "kids",
+        "parents",
+        "police",
+        "both",
+        "all",
+        "many",
+        "several",
+        "few",
+        "two",
+        "three",
+        "four",
+        "five",
+        "staff",
+        "team",
+        "couple",
+        "family",
+        "families",
+        "others",
+        "everybody",
+        "everyone",
+        "we",
+        "us",
+    ]
 )
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from evenhand._errors import UsageError
+from evenhand._model import FloatArray
 from evenhand.stats.interval import quantile
+
+
+@cache
+def _legendre() -> tuple[FloatArray, FloatArray]:
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    return nodes, weights
 
 
 def power(gap: float, se: float, *, df: float | None = None, alpha: float = 0.05) -> float:
@@ -29,7 +38,7 @@ def power(gap: float, se: float, *, df: float | None = None, alpha: float = 0.05
     from scipy.special import chdtri
 
     # s/σ = √(χ²/df): Gauss–Legendre over its distribution function, fine enough for a power to 4 digits.
-    x, w = np.polynomial.legendre.leggauss(200)
+    x, w = _legendre()
     s = np.sqrt(chdtri(df, (1 - x) / 2) / df)
     inside = ndtr(shift - critical * s) + ndtr(-shift - critical * s)
     return float(np.sum(w / 2 * inside))

@@ -31,7 +31,9 @@ def is_comprehend(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         head = file.read(4096)
-    return _FLAT.encode() in head or (b'"Line"' in head and (b'"SentimentScore"' in head or b'"ErrorCode"' in head))
+    return _FLAT.encode() in head or (
+        b'"Line"' in head and (b'"SentimentScore"' in head or b'"ErrorCode"' in head)
+    )
 
 
 def read_comprehend(path: Path, probes: Path | None = None) -> pa.Table:
@@ -50,7 +52,12 @@ def read_comprehend(path: Path, probes: Path | None = None) -> pa.Table:
         raise DataError("comprehend-line", "a reply has no Line", given=path)
     where = lines.astype(np.int64)
     if len(np.unique(where)) != len(where):
-        raise DataError("comprehend-line", "two replies have the same Line", given=path, hint="give one job's output at a time")
+        raise DataError(
+            "comprehend-line",
+            "two replies have the same Line",
+            given=path,
+            hint="give one job's output at a time",
+        )
     if probes is None:
         return table
     asked = read_table(probes)
