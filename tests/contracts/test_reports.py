@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import evenhand.reports
 from evenhand._errors import UsageError
 from evenhand._model import Estimate, Exhibit, Finding
 from evenhand._result import Result
@@ -445,3 +446,26 @@ def test_visible_spells_out_what_hides() -> None:
     assert visible("a\u202eb") == "a⟨U+202E⟩b"
     assert visible("\x1b]0;x\x07") == "\ufffd]0;x\ufffd"
     assert visible("naïve 日本語 👩‍👩‍👧 مرحبا") == "naïve 日本語 👩‍👩‍👧 مرحبا"
+
+
+# --- the bundled script -------------------------------------------------------------------------------------------
+
+ASSETS = Path(evenhand.reports.__file__).parent / "assets"
+
+
+def test_the_bundled_script_can_sit_inside_a_page() -> None:
+    """Plain ASCII that cannot end its element, generates no code, and leaves room for the data."""
+    script = (ASSETS / "charts.js").read_bytes()
+    assert script.isascii()
+    assert not re.search(rb"</script|<!--|\r|\x00", script, re.IGNORECASE)
+    assert not re.search(rb"new Function\(|\beval\(|\bimport\(", script)
+    assert len(script) < 900_000
+
+
+def test_the_bundled_packages_carry_their_licences() -> None:
+    """Each package that the bundle is declared to be built from is listed, in that version, with its licence."""
+    notices = (ASSETS / "THIRD_PARTY.txt").read_text("utf-8")
+    package = Path(__file__).parents[2] / "tools" / "bundle" / "package.json"
+    for name, version in json.loads(package.read_text("utf-8"))["dependencies"].items():
+        assert f"{name} {version} (BSD-3-Clause)" in notices
+    assert "Redistribution and use in source and binary forms" in notices
