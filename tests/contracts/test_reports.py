@@ -8,6 +8,7 @@ import json
 import re
 import runpy
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -252,6 +253,27 @@ def test_findings_come_worst_first_and_all_are_counted(realistic: Result) -> Non
     assert page.index('class="finding disparity"') < page.index('class="finding inconclusive"')
     assert page.count('<article class="finding') == len(realistic.findings)
     assert f"Table: {len(realistic.findings)} rows" in page
+
+
+def test_an_incomplete_audit_never_looks_like_a_pass() -> None:
+    """Every report for people says that the audit stopped early, and the page does not show it in the colour of success."""
+    made = judged("within tolerance", complete=False)
+    page = render(made, "html")
+    assert 'class="headline inconclusive"' in page
+    for text in (page, render(made, "markdown"), render(made, "terminal"), made._repr_html_(), repr(made)):
+        assert "incomplete" in text.lower()
+
+
+def test_many_measures_are_counted_where_not_all_are_drawn() -> None:
+    """Beyond eight forest plots the page says how many measures there are, and the table has them all."""
+    found = [
+        replace(one(), estimate=one().estimate.with_(measure=f"m{i}", group=g))
+        for i in range(11)
+        for g in "ab"
+    ]
+    page = Result(audit="predictions", title="t", findings=tuple(found)).to_html()
+    assert "the first 8 of 11 measures" in page
+    assert "Table: 22 rows" in page
 
 
 # --- charts -------------------------------------------------------------------------------------------------------

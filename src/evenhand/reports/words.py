@@ -281,7 +281,7 @@ def advice(result: Result) -> list[str]:
         )
     if tally["within tolerance"] and not tally["disparity"] and not tally["inconclusive"]:
         lines.append(
-            "The whole interval of each comparison lies inside the tolerance that was declared beforehand."
+            "For each comparison the data show that the gap lies inside the tolerance that was declared beforehand."
         )
     return lines
 
