@@ -220,3 +220,5 @@ def test_the_page_prints(browser: Any, opened: Any, realistic: Result) -> None:
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("article.finding:visible").count() == len(realistic.findings)

@@ -8,12 +8,14 @@ import json
 import re
 import runpy
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import evenhand.reports
 from evenhand._errors import UsageError
 from evenhand._model import Estimate, Exhibit, Finding
 from evenhand._result import Result
@@ -253,6 +255,27 @@ def test_findings_come_worst_first_and_all_are_counted(realistic: Result) -> Non
     assert f"Table: {len(realistic.findings)} rows" in page
 
 
+def test_an_incomplete_audit_never_looks_like_a_pass() -> None:
+    """Every report for people says that the audit stopped early, and the page does not show it in the colour of success."""
+    made = judged("within tolerance", complete=False)
+    page = render(made, "html")
+    assert 'class="headline inconclusive"' in page
+    for text in (page, render(made, "markdown"), render(made, "terminal"), made._repr_html_(), repr(made)):
+        assert "incomplete" in text.lower()
+
+
+def test_many_measures_are_counted_where_not_all_are_drawn() -> None:
+    """Beyond eight forest plots the page says how many measures there are, and the table has them all."""
+    found = [
+        replace(one(), estimate=one().estimate.with_(measure=f"m{i}", group=g))
+        for i in range(11)
+        for g in "ab"
+    ]
+    page = Result(audit="predictions", title="t", findings=tuple(found)).to_html()
+    assert "the first 8 of 11 measures" in page
+    assert "Table: 22 rows" in page
+
+
 # --- charts -------------------------------------------------------------------------------------------------------
 
 
@@ -445,3 +468,26 @@ def test_visible_spells_out_what_hides() -> None:
     assert visible("a\u202eb") == "a⟨U+202E⟩b"
     assert visible("\x1b]0;x\x07") == "\ufffd]0;x\ufffd"
     assert visible("naïve 日本語 👩‍👩‍👧 مرحبا") == "naïve 日本語 👩‍👩‍👧 مرحبا"
+
+
+# --- the bundled script -------------------------------------------------------------------------------------------
+
+ASSETS = Path(evenhand.reports.__file__).parent / "assets"
+
+
+def test_the_bundled_script_can_sit_inside_a_page() -> None:
+    """Plain ASCII that cannot end its element, generates no code, and leaves room for the data."""
+    script = (ASSETS / "charts.js").read_bytes()
+    assert script.isascii()
+    assert not re.search(rb"</script|<!--|\r|\x00", script, re.IGNORECASE)
+    assert not re.search(rb"new Function\(|\beval\(|\bimport\(", script)
+    assert len(script) < 900_000
+
+
+def test_the_bundled_packages_carry_their_licences() -> None:
+    """Each package that the bundle is declared to be built from is listed, in that version, with its licence."""
+    notices = (ASSETS / "THIRD_PARTY.txt").read_text("utf-8")
+    package = Path(__file__).parents[2] / "tools" / "bundle" / "package.json"
+    for name, version in json.loads(package.read_text("utf-8"))["dependencies"].items():
+        assert f"{name} {version} (BSD-3-Clause)" in notices
+    assert "Redistribution and use in source and binary forms" in notices

@@ -63,4 +63,9 @@ async function main() {
   document.documentElement.dataset.charts = 'done';
 }
 
+// On paper nothing can be unfolded: print every finding.
+window.addEventListener('beforeprint', () => {
+  for (const fold of document.querySelectorAll('details.more')) fold.open = true;
+});
+
 main();

@@ -144,7 +144,11 @@ def forest(frame: Frame) -> Spec:
     bounds = [b for b in (encode.get("tolerance") or []) if b is not None]
     numbers = [v for name in (value, low, high) for v in frame.columns[name] if isinstance(v, float)]
     log = null == 1.0 and all(v > 0 for v in [*numbers, *bounds])
-    scale = {"type": "log", "nice": False, "padding": 12} if log else {"zero": False, "padding": 12}
+    scale = (
+        {"type": "log", "nice": False, "padding": 12}
+        if log
+        else {"zero": False, "nice": False, "padding": 12}
+    )
     position = {
         "scale": scale,
         "axis": {"format": "~g"},

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1_450_000
 """A page that would be larger shows less of each table and chart, and says so."""
+MAX_FORESTS = 8
+"""Forest plots on one page; the table of estimates holds all measures."""
 
 
 def render(result: Result) -> str:
@@ -102,7 +104,8 @@ def _view(result: Result, limits: Limits) -> tuple[Part, list[Part]]:
 
 
 def _top(result: Result) -> Part:
-    tone = (result.verdict or "none").replace(" ", "-")
+    verdict = result.verdict if result.complete or result.verdict == "disparity" else "inconclusive"
+    tone = (verdict or "none").replace(" ", "-")
     title = cut(words.visible(result.title), 200)
     lead = "" if result.complete else "Incomplete audit. "
     subject = result.provenance.get("subject")
@@ -183,20 +186,23 @@ def _card(f: Finding, axes: dict[tuple[str, str], Axis], limits: Limits) -> Part
 
 
 def _forests(result: Result) -> tuple[list[Part], list[Part]]:
-    """A forest plot for each measure and contrast that has at least two estimates."""
+    """A forest plot for each measure and contrast that has at least two estimates, the first MAX_FORESTS of them."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for f in result.findings:
         if f.estimate.value is not None:
             groups.setdefault((f.estimate.measure, f.estimate.contrast), []).append(f)
     parts, drawings = [], []
     plural = [(key, members) for key, members in groups.items() if len(members) > 1]
-    for i, ((measure, contrast), members) in enumerate(plural[:8]):
+    for i, ((measure, contrast), members) in enumerate(plural[:MAX_FORESTS]):
         exhibit = forest_of(members, f"{measure}: {contrast}")
         drawn = chart(exhibit, limit=40)
         if drawn:
             part, drawing = drawing_part(drawn, f"forest-{i + 1}", exhibit)
             parts.append(part)
             drawings.append(drawing)
+    if len(plural) > MAX_FORESTS:
+        more = f" Drawn: the first {MAX_FORESTS} of {len(plural)} measures; the table below has all."
+        parts[-1]["caption"] = (parts[-1]["caption"] + more).strip()
     return parts, drawings
 
 

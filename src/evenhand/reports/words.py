@@ -17,9 +17,6 @@ from evenhand._model import Finding, Verdict
 if TYPE_CHECKING:
     from evenhand._result import Result
 
-NULLS: dict[str, float] = {"ratio": 1.0, "odds ratio": 1.0, "impact ratio": 1.0, "AUC": 0.5, "auc": 0.5}
-"""Contrast → its value when groups are equal, where that is not 0."""
-
 _BIDI = {*"\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
 _BREAKS = {*"\t\n\r\x0b\x0c\x85\u2028\u2029"}
 
@@ -194,9 +191,22 @@ def _plural(word: str, count: int) -> str:
 
 
 def null_of(finding: Finding) -> float:
-    """The contrast's value when the two groups are equal."""
-    name = finding.estimate.contrast
-    return NULLS.get(name, 1.0 if "ratio" in name and "log" not in name else 0.0)
+    """The contrast's value when the two groups are equal: 1 for ratios, ½ for probabilities of superiority, else 0.
+
+    >>> from evenhand._model import Estimate
+    >>> names = ("difference", "ratio", "log ratio", "AUC")
+    >>> [
+    ...     null_of(Finding(estimate=Estimate(measure="m", contrast=c, group="a", reference="b")))
+    ...     for c in names
+    ... ]
+    [0.0, 1.0, 0.0, 0.5]
+    """
+    name = finding.estimate.contrast.lower()
+    if "difference" in name or "log" in name.split():
+        return 0.0
+    if "ratio" in name:
+        return 1.0
+    return 0.5 if "auc" in name or "superiority" in name else 0.0
 
 
 def worst_first(findings: Sequence[Finding]) -> list[Finding]:
@@ -271,7 +281,7 @@ def advice(result: Result) -> list[str]:
         )
     if tally["within tolerance"] and not tally["disparity"] and not tally["inconclusive"]:
         lines.append(
-            "The whole interval of each comparison lies inside the tolerance that was declared beforehand."
+            "For each comparison the data show that the gap lies inside the tolerance that was declared beforehand."
         )
     return lines
 
