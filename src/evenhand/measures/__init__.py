@@ -1,1 +1,50 @@
+"""Pure measures. The visible table: a name of ``evenhand list measures`` → where it lives, imported on demand."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from evenhand._errors import UsageError
+
+MEASURES: dict[str, str] = {
+    "mean score": "evenhand.measures.scores:MEAN_SCORE",
+    "score sensitivity": "evenhand.measures.scores:score_sensitivity",
+    "score deviation": "evenhand.measures.scores:score_deviation",
+    "score range": "evenhand.measures.scores:score_range",
+    "label distance": "evenhand.measures.scores:label_distance",
+    "counterfactual token gap": "evenhand.measures.scores:counterfactual_token_gap",
+    "individual fairness": "evenhand.measures.scores:individual_fairness",
+    "group fairness": "evenhand.measures.scores:group_fairness",
+    "invariance failure": "evenhand.measures.scores:invariance_failure_rate",
+    "pairwise gap": "evenhand.measures.scores:pairwise_gaps",
+    "subgroup AUC": "evenhand.measures.identity_auc:subgroup_auc",
+    "BPSN AUC": "evenhand.measures.identity_auc:bpsn_auc",
+    "BNSP AUC": "evenhand.measures.identity_auc:bnsp_auc",
+    "positive AEG": "evenhand.measures.identity_auc:positive_aeg",
+    "negative AEG": "evenhand.measures.identity_auc:negative_aeg",
+}
+
+
+def measure(name: str) -> Any:
+    """The measure of that name in `MEASURES`, or of ``"module:attribute"``.
+
+    Raises:
+        UsageError: `unknown-measure`.
+
+    >>> measure("mean score").name
+    'mean score'
+    """
+    from importlib import import_module
+
+    target = MEASURES.get(name, name)
+    module, _, attribute = target.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError):
+        raise UsageError(
+            "unknown-measure",
+            "no such measure",
+            given=name,
+            expected="a name of `evenhand list measures`, or module:attribute",
+            available=MEASURES,
+        ) from None
