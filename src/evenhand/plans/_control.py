@@ -54,7 +54,9 @@ def _starts(out: str) -> bool:
 
 
 def _capital_after(out: str, rest: str, slot: Slot) -> str:
-    return rest[:1].upper() + rest[1:] if _starts(out) or (slot.case == "capital" and not out.strip()) else rest
+    return (
+        rest[:1].upper() + rest[1:] if _starts(out) or (slot.case == "capital" and not out.strip()) else rest
+    )
 
 
 def _join(out: str, word: str) -> str:

@@ -116,7 +116,9 @@ class Templates:
         filler, cache = Filler(chosen), dict[tuple[object, ...], tuple[str, ...]]()
         forms, flags = Levels(), Levels()
         blocks: list[Block] = []
-        ids, bases, labels, numbers = [], [], [], []
+        ids: list[str] = []
+        labels: list[Mapping[str, str]] = []
+        numbers: list[int] = []
         skipped = list(self.skipped)
         for number, name, template, label in self.expanded():
             made = compile_template(
@@ -133,19 +135,13 @@ class Templates:
                 skipped.append(Skipped(text=name, reason="no term has the forms that this template needs"))
                 continue
             if control:
-                text, why = without(template)
-                if text is None:
-                    skipped.append(Skipped(text=name, reason=f"no control: {why}"))
+                block = _control(template, len(ids))
+                if isinstance(block, str):
+                    skipped.append(Skipped(text=name, reason=f"no control: {block}"))
                 else:
-                    row = np.array([-1], dtype=np.int32)
-                    made.append(
-                        Block(
-                            text=len(ids), wording=text.replace("%", "%%"), columns=(), rows=row, role=CONTROL
-                        )
-                    )
+                    made.append(block)
             blocks += made
             ids.append(name)
-            bases.append(self.bases[number] if self.bases else template)
             labels.append(label)
             numbers.append(number)
         if not blocks:
@@ -159,7 +155,7 @@ class Templates:
         return Grid(
             terms=chosen,
             texts=tuple(ids),
-            bases=tuple(bases),
+            bases=tuple((self.bases or self.templates)[n] for n in numbers),
             blocks=tuple(blocks),
             text_factors={
                 **{k: f[np.array(numbers)] for k, f in self.factors.items()},
@@ -196,6 +192,15 @@ class Templates:
         if self.follow:
             lines.insert(1, "follow = true\n")
         return "\n".join(lines)
+
+
+def _control(template: str, text: int) -> Block | str:
+    """The row without any term, or why there is none."""
+    without_term, why = without(template)
+    if without_term is None:
+        return why
+    rows = np.array([-1], dtype=np.int32)
+    return Block(text=text, wording=without_term.replace("%", "%%"), columns=(), rows=rows, role=CONTROL)
 
 
 def _quote(text: str) -> str:
