@@ -113,7 +113,7 @@ def test_crossed_lists_fill_two_independent_slots() -> None:
     both = cross(terms("names/weat-gender"), terms("identity/religion"))
     grid = templates(["{name} is a {religion} student."]).grid(both)
     assert len(grid) == 192
-    assert grid.render(8) == "John is an agnostic student." or "John is an agnostic student." in list(grid)
+    assert "John is an agnostic student." in list(grid)
 
 
 def test_pronoun_lists_fill_a_template_with_all_sets() -> None:

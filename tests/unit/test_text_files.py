@@ -70,7 +70,7 @@ def test_bad_files_get_a_clear_error(tmp_path: Path, name: str, content: bytes, 
 def test_a_missing_file_and_a_wrong_encoding_are_named(tmp_path: Path) -> None:
     """A file that is not there suggests near names; a named encoding that does not fit says where."""
     (tmp_path / "texts.csv").write_text("text\na\n")
-    with pytest.raises(DataError, match="did you mean 'texts.csv'"):
+    with pytest.raises(DataError, match=r"did you mean 'texts.csv'"):
         texts(tmp_path / "text.csv")
     (tmp_path / "latin.txt").write_bytes("café".encode("cp1252"))
     with pytest.raises(DataError, match="not valid utf-8"):

@@ -13,6 +13,7 @@ import numpy as np
 from evenhand._errors import UsageError
 from evenhand._model import Factor
 from evenhand.plans._slots import escape
+from evenhand.plans._verbs import SURE, is_past
 from evenhand.plans._words import word_set
 from evenhand.plans.grid import Skipped
 from evenhand.plans.templates import Templates
@@ -107,7 +108,8 @@ class Finder:
         if not self._patterns[which].startswith("the "):
             return True
         m = _NEXT_WORD.match(text, end)
-        return m is None or m.group(1).lower() in _FUNCTION
+        following = "" if m is None else m.group(1).lower()
+        return not following or following in _FUNCTION or following in SURE or is_past(following)
 
     @cached_property
     def proper(self) -> frozenset[str]:
