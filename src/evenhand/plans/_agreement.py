@@ -23,6 +23,7 @@ from evenhand.plans._verbs import (
 from evenhand.plans._words import Words, match_case, word_set
 
 SUBJECTS = word_set("i you he she we they it xe ze ey fae he's she's they're it's we're you're i'm")
+_PERSONS = frozenset(("he", "she", "they", "xe", "ze", "ey", "fae", "he's", "she's", "they're"))
 NESTING = word_set(
     "that because when if while which who whom whose where what how whether although though unless why "
     "whenever wherever whatever"
@@ -92,6 +93,11 @@ def inverted(words: Words, i: int, edits: Edits, *, plural: bool) -> bool:
     forms = TO_PLURAL if plural else TO_SINGULAR
     p = i - 1
     aux = words.at(p)
+    if plural and aux.endswith("'s") and aux[:-2] in _WH and not words.gap(p).strip(" \n"):
+        verb = contraction(words, i, edits)  # What's he doing? → What are they doing?
+        start, end = words.starts[p], words.ends[p]
+        edits.spans[(start + len(aux) - 2, end)] = (match_case(f" {verb}", words.words[p][-1] * 2), "verb")
+        return True
     if aux not in forms or words.gap(p).strip(" \n"):
         return False
     after = i + 1
@@ -119,7 +125,7 @@ def _verb_after(words: Words, i: int, edits: Edits) -> int | None:
     j, gap = i + 1, words.gap(i)
     if words.ends_sentence(i) or re.search(r"[;:)\]]", gap):
         return None
-    if "," in gap or re.search(r"\(|[—–]|--", gap):
+    if "," in gap or re.search(r"\(|[—–]|--|\s-\s", gap):
         after = _after_parenthesis(words, i)
         if after is None:
             return None
@@ -143,7 +149,7 @@ def _after_parenthesis(words: Words, i: int) -> int | None:
     for k in range(i + 1, len(words) - 1):
         if words.ends_sentence(k):
             return None
-        if re.search(r"[,)—–]|--", words.gap(k)):
+        if re.search(r"[,)—–]|--|\s-\s", words.gap(k)):
             return k + 1
     return None
 
@@ -191,7 +197,9 @@ def coordinate(words: Words, j: int, edits: Edits, *, plural: bool, base_chain: 
     while k < len(words) and words.sentence[k] == words.sentence[j]:
         low = words.low[k]
         if low in SUBJECTS and words.at(k - 1) not in DETERMINERS:
-            return
+            if low in _PERSONS or words.at(k - 1) in CONJUNCTIONS:
+                return
+            nested = True
         nested = nested or (low in NESTING and k + 1 < len(words) and not is_participle_ing(words.at(k + 1)))
         if low in ("to", "let", "help", "make"):
             infinitive = True
@@ -307,7 +315,7 @@ def contraction(words: Words, i: int, edits: Edits) -> str:
         if words.at(j + 1) == "by" or nxt in _STATES:
             return "are"
         edits.flag(f"'{words.low[i]} {nxt}': is it 'is' or 'has'?")
-        return "have" if words.at(j + 1) in ("for", "since", "here", "there") else "are"
+        return "have" if words.at(j + 1) in ("for", "since", "here", "there", "to") else "are"
     return "are"
 
 
