@@ -127,7 +127,7 @@ class Filler:
         """
         t = self.terms
         identity = slot.key in t.factors or slot.key == "identity"
-        if slot.key == "pronoun" and slot.form in t.forms:
+        if slot.key == "pronoun" and slot.form is not None and slot.form in t.forms:
             return t.forms[slot.form]
         if slot.key in _PERSON_KEYS and "name" in t.forms:
             wanted = slot.form if slot.form in ("subject", "object") and slot.form in t.forms else "name"

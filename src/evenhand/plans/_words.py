@@ -16,6 +16,11 @@ _ABBREVIATION = re.compile(
 )
 
 
+def word_set(text: str) -> frozenset[str]:
+    """The words of a string, as a set."""
+    return frozenset(text.split())
+
+
 @dataclass(frozen=True)
 class Words:
     """The words of a text: `words[i]` is ``text[starts[i]:ends[i]]``; `low` is lower case with straight apostrophes."""

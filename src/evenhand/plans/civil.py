@@ -120,8 +120,8 @@ def _stream(path: Path, wanted: tuple[str, ...], threshold: float, block_bytes: 
             for share in shares.values():
                 seen |= np.nan_to_num(share, nan=0.0) >= threshold
             text = batch.column("comment_text")
-            seen &= ~text.is_null().to_numpy(zero_copy_only=False)
             rows = np.flatnonzero(seen)
+            rows = rows[[bool((text[int(r)].as_py() or "").strip()) for r in rows]] if len(rows) else rows
             if len(rows):
                 taken = pa.array(rows)
                 ids = (
