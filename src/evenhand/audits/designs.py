@@ -36,6 +36,7 @@ class Part:
         name: marks its probes in the factor `category`.
         attributes: factor of the terms → name of the attribute in the result.
         word: what a reader calls one of its terms.
+        templates: what the grid was made from, where it was made from templates.
         sampled: True where the terms are a sample of their group (names), False where the group is the term.
     """
 
@@ -44,6 +45,7 @@ class Part:
     attributes: Mapping[str, str]
     word: str
     sampled: bool = False
+    templates: Templates | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,7 +227,9 @@ def _from_templates(source: Templates, terms: Terms, control: bool) -> list[Part
         mine = _with_slot(source, category)
         if mine is not None:
             grid = mine.grid(_of_category(terms, category), control=control)
-            found.append(Part(name=category, grid=grid, attributes={category: category}, word="term"))
+            found.append(
+                Part(name=category, grid=grid, attributes={category: category}, word="term", templates=mine)
+            )
     if not found:
         raise UsageError(
             "no-slot",
@@ -270,6 +274,7 @@ def _named(source: Texts, terms: Terms, replace: str | None) -> Part:
     made = person_templates(source.texts, replace, ids=source.ids, factors=source.factors)
     return Part(
         name="names",
+        templates=made,
         grid=made.grid(terms),
         attributes=_named_attributes(terms),
         word=_word(terms),
@@ -286,7 +291,7 @@ def _identity(source: Texts, terms: Terms, category: str, control: bool, *, alon
             raise
         return []
     grid = made.grid(chosen, control=control)
-    return [Part(name=category, grid=grid, attributes={category: category}, word="term")]
+    return [Part(name=category, grid=grid, attributes={category: category}, word="term", templates=made)]
 
 
 def _word(terms: Terms) -> str:
@@ -300,8 +305,3 @@ def skipped(made: Design) -> Mapping[str, int]:
         for item in part.grid.skipped:
             counted[item.reason] = counted.get(item.reason, 0) + 1
     return counted
-
-
-def flagged(made: Design, codes: Factor) -> Mapping[str, int]:
-    """Flag → rows that carry it."""
-    return {flag: n for flag, n in codes.counts().items() if flag and n}

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from evenhand._estimate import Evidence, evidence, group_sides
 from evenhand._judge import judge
-from evenhand._model import BoolArray, Estimate, Exhibit, FloatArray, Observations, Scalar
+from evenhand._model import BoolArray, Estimate, Exhibit, FloatArray, IntArray, Observations, Scalar
 from evenhand.audits.scoring import Analysis, Plan
 from evenhand.measures import identity_auc
 from evenhand.measures.scores import (
@@ -118,9 +118,9 @@ def _cell_means(cells: npt.NDArray[np.int64], values: FloatArray, shape: tuple[i
 def _base(
     observations: Observations,
     plan: Plan,
-    texts: npt.NDArray[np.signedinteger],
+    texts: IntArray,
     n: int,
-    part: str | None,  # type: ignore[type-arg]
+    part: str | None,
 ) -> FloatArray:
     role = observations.units.get("role")
     if role is None:
@@ -132,9 +132,7 @@ def _base(
     return _cell_means(texts[rows].astype(np.int64), score[rows], (n, 1))[:, 0]
 
 
-def _text_labels(
-    observations: Observations, texts: npt.NDArray[np.signedinteger], n: int
-) -> FloatArray | None:  # type: ignore[type-arg]
+def _text_labels(observations: Observations, texts: IntArray, n: int) -> FloatArray | None:
     if "label" not in observations.columns:
         return None
     label = observations.columns["label"]

@@ -271,7 +271,7 @@ def _worst(
             high=None if low is None else -low,
         )
     estimate = Estimate(
-        measure=f"widest gap of {len(sides)} groups",
+        measure=f"mean {plan.score}, widest gap of {len(sides)} groups",
         contrast="difference",
         group=a.label,
         reference=b.label,

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from evenhand._errors import UsageError
+from evenhand._errors import EvenhandError, SubjectError, UsageError
 from evenhand._judge import Correction, tolerance_of
-from evenhand._model import Exhibit, Factor, Observations, Subject
+from evenhand._model import Exhibit, Factor, Observations, Scalar, Subject
 from evenhand._result import Result
 from evenhand._run import Asked, Progress, ask
 from evenhand._store import Journal
@@ -23,8 +23,7 @@ from evenhand.audits.provenance import digest_of, provenance
 from evenhand.audits.score_exhibits import add_exhibits
 from evenhand.audits.score_measures import add_measures
 from evenhand.audits.scoring import Analysis, Plan, check_plan, compare_groups
-from evenhand.plans.templates import Templates
-from evenhand.subjects import Budgeted, Limited, subject
+from evenhand.subjects import Budgeted, Cached, Limited, subject
 from evenhand.terms import Terms
 from evenhand.terms.collide import collisions
 
@@ -119,10 +118,10 @@ def audit_text(
         made,
         analysis,
         name,
-        locals_of(reference, strata, tolerance, level, correction, seed),
+        _declared(reference, strata, tolerance, level, correction, seed),
         threshold,
     )
-    _note_asked(asked, made, observations, name, analysis)
+    _note_asked(asked, observations, name, analysis)
     worst = examples(observations, made, analysis.findings, name, repeats=repeats)
     if len(worst):
         analysis.exhibits = {"examples": worst, **analysis.exhibits}
@@ -161,7 +160,7 @@ def audit_text(
     )
 
 
-def locals_of(
+def _declared(
     reference: str | Mapping[str, str] | None,
     strata: str | None,
     tolerance: float | tuple[float, float],
@@ -169,7 +168,7 @@ def locals_of(
     correction: Correction,
     seed: int,
 ) -> dict[str, Any]:
-    """The declared part of a plan, checked once."""
+    """What was declared before looking, checked once."""
     return {
         "reference": reference,
         "strata": strata,
@@ -249,8 +248,6 @@ def _score_name(asked: Asked, score: str | None) -> str:
     names = list(asked.observations.columns)
     if not names:
         common = asked.failures.most_common(1)
-        from evenhand._errors import SubjectError
-
         raise SubjectError(
             "no-replies",
             "the subject answered nothing",
@@ -314,14 +311,13 @@ def _note_collisions(
         if part.word != "name":
             continue
 
-        def single(words: Sequence[str]) -> np.ndarray[Any, Any]:
-            from evenhand.subjects import Cached
-
+        def single(words: Sequence[str]) -> list[float]:
             asking = chosen if store is None else Cached(subject=chosen, journal=store)
             try:
-                return asking(list(words)).scores.get(name, np.full(len(words), np.nan))
-            except Exception:  # the audit stands without this check
-                return np.full(len(words), np.nan)
+                found = asking(list(words)).scores.get(name)
+            except EvenhandError:  # a spent budget, say: the audit stands without this check
+                found = None
+            return [float("nan")] * len(words) if found is None else found.tolist()
 
         found = collisions(part.grid.terms, single)
         if found:
@@ -332,9 +328,7 @@ def _note_collisions(
             )
 
 
-def _note_asked(
-    asked: Asked, made: Design, observations: Observations, score: str, analysis: Analysis
-) -> None:
+def _note_asked(asked: Asked, observations: Observations, score: str, analysis: Analysis) -> None:
     if asked.failed:
         reasons = "; ".join(f"{reason} × {n}" for reason, n in asked.failures.most_common(5))
         analysis.note(
@@ -354,7 +348,7 @@ def _note_asked(
         counted = {flag: n for flag, n in flags.counts().items() if n}
         if counted:
             shown = sorted(counted.items(), key=lambda item: -item[1])
-            columns = {"flag": [k for k, _ in shown], "rows": [v for _, v in shown]}
+            columns: dict[str, list[Scalar]] = {"flag": [k for k, _ in shown], "rows": [v for _, v in shown]}
             analysis.exhibits["flags"] = Exhibit(
                 title="Rewritten texts that a person should look at",
                 columns=columns,
@@ -372,6 +366,3 @@ def _named(terms: Any) -> Any:
     if isinstance(terms, str | os.PathLike):
         return str(terms)
     return [_named(item) for item in terms]
-
-
-__all__ = ["Templates", "audit_text"]

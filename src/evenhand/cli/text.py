@@ -10,11 +10,17 @@ import typer
 from evenhand._errors import UsageError
 from evenhand._spec import Spec
 from evenhand.cli.options import key_values, level_option, named_levels, out_option, tolerance_option
-from evenhand.cli.output import perform
+from evenhand.cli.output import finish, perform, progress_bar
 
-SubjectOption = Annotated[str, typer.Option("--subject", help="A name of `evenhand list subjects`, or module:attr.")]
-TextsOption = Annotated[str, typer.Option("--texts", help="File (txt, csv, jsonl, parquet, toml) or a shipped name.")]
-TermsOption = Annotated[list[str], typer.Option("--terms", help="A name of `evenhand list terms`, or a file.")]
+SubjectOption = Annotated[
+    str, typer.Option("--subject", help="A name of `evenhand list subjects`, or module:attr.")
+]
+TextsOption = Annotated[
+    str, typer.Option("--texts", help="File (txt, csv, jsonl, parquet, toml) or a shipped name.")
+]
+TermsOption = Annotated[
+    list[str], typer.Option("--terms", help="A name of `evenhand list terms`, or a file.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -30,18 +36,27 @@ def text(
     subject: SubjectOption = "vader",
     texts: TextsOption = "person",
     terms: TermsOption = ["names/freakonomics"],  # noqa: B006 - typer copies it
-    replace: Annotated[str | None, typer.Option("--replace", help="The name in the texts that gives way.")] = None,
-    text_column: Annotated[str | None, typer.Option("--text-column", help="Column with the texts.")] = None,
-    group: Annotated[list[str] | None, typer.Option("--group", help="Attribute to compare; all by default.")] = None,
-    reference: Annotated[
-        list[str] | None, typer.Option("--reference", help="ATTRIBUTE=GROUP that the others are held against.")
+    replace: Annotated[
+        str | None, typer.Option("--replace", help="The name in the texts that gives way.")
     ] = None,
-    score: Annotated[str | None, typer.Option("--score", help="Which score; the subject's first by default.")] = None,
+    text_column: Annotated[str | None, typer.Option("--text-column", help="Column with the texts.")] = None,
+    group: Annotated[
+        list[str] | None, typer.Option("--group", help="Attribute to compare; all by default.")
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option("--reference", help="ATTRIBUTE=GROUP that the others are held against."),
+    ] = None,
+    score: Annotated[
+        str | None, typer.Option("--score", help="Which score; the subject's first by default.")
+    ] = None,
     strata: Annotated[str | None, typer.Option("--strata", help="Column that classes the texts.")] = None,
     strata_subject: Annotated[
         str | None, typer.Option("--strata-subject", help="A subject that classes the base texts instead.")
     ] = None,
-    threshold: Annotated[float | None, typer.Option("--threshold", help="Score from which a reply is positive.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", help="Score from which a reply is positive.")
+    ] = None,
     control: Annotated[bool, typer.Option(help="Also ask the text without its identity term.")] = True,
     tolerance: tolerance_option = 0.1,
     level: level_option = 0.95,
@@ -52,13 +67,19 @@ def text(
     budget: Annotated[int | None, typer.Option("--budget", help="Most inputs to ask.", min=0)] = None,
     rate: Annotated[float | None, typer.Option("--rate", help="Most inputs a second.")] = None,
     option: Annotated[list[str] | None, typer.Option("--option", help="NAME=VALUE for the subject.")] = None,
-    journal: Annotated[Path | None, typer.Option("--journal", help="Replies are kept here; default in --out.")] = None,
+    journal: Annotated[
+        Path | None, typer.Option("--journal", help="Replies are kept here; default in --out.")
+    ] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep and reuse no replies.")] = False,
     export_probes: Annotated[
-        Path | None, typer.Option("--export-probes", help="Write the rewritten texts to this CSV and ask nothing.")
+        Path | None,
+        typer.Option("--export-probes", help="Write the rewritten texts to this CSV and ask nothing."),
     ] = None,
     export_templates: Annotated[
-        Path | None, typer.Option("--export-templates", help="Write the texts with placeholders, for review; ask nothing.")
+        Path | None,
+        typer.Option(
+            "--export-templates", help="Write the texts with placeholders, for review; ask nothing."
+        ),
     ] = None,
     out: out_option = None,
 ) -> None:
@@ -93,30 +114,25 @@ def text(
     options = key_values(option)
     perform(
         Spec(kind="text", arguments=arguments, subject=options, out=None if out is None else str(out)),
-        total=_total(arguments),
+        total=total_probes(arguments),
     )
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for what the demo writes.")] = Path("evenhand-demo"),
+    out: Annotated[Path, typer.Option("--out", help="Folder for what the demo writes.")] = Path(
+        "evenhand-demo"
+    ),
     subject: Annotated[str, typer.Option("--subject", help="Any subject; VADER needs no key.")] = "vader",
 ) -> None:
     """Audit a real model (VADER) with 80 names and with identity terms of five categories; no key, no download."""
-    from evenhand.audits.demo import demo_parts
+    from evenhand.audits.demo import demo_size, run_demo
 
-    parts = demo_parts()
-    arguments = {"subject": subject, "texts": "person", "terms": "names/freakonomics"}
-    total = sum(_total(part) for part in parts)
-    from evenhand.cli.output import finish, progress_bar
-
-    with progress_bar(total) as update:
-        from evenhand.audits.demo import run_demo
-
+    with progress_bar(demo_size(subject)) as update:
         result = run_demo(subject, progress=update)
-    finish(result, out, Spec(kind="text", arguments=arguments, out=None))
+    finish(result, out)
 
 
-def _total(arguments: dict[str, Any]) -> int:
+def total_probes(arguments: dict[str, Any]) -> int:
     """How many probes a call will ask."""
     from evenhand.audits.designs import design
 
