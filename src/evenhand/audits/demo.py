@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand._result import Result, merge
 from evenhand._run import Progress
-from evenhand.audits.designs import design
+from evenhand.audits.designs import Design, design, together
 from evenhand.audits.text import audit_text
 
 PARTS: tuple[Mapping[str, Any], ...] = (
@@ -24,10 +24,9 @@ def demo_subjects(subject: str) -> tuple[str, ...]:
     return (subject, "textblob") if both else (subject,)
 
 
-def demo_size(subject: str) -> int:
-    """Probes that the demo asks."""
-    each = sum(len(design(part["texts"], part["terms"])) for part in PARTS)
-    return each * len(demo_subjects(subject))
+def demo_design() -> Design:
+    """Both parts as one design."""
+    return together([design(part["texts"], part["terms"]) for part in PARTS])
 
 
 def run_demo(subject: str = "vader", *, progress: Progress | None = None) -> Result:
@@ -36,18 +35,16 @@ def run_demo(subject: str = "vader", *, progress: Progress | None = None) -> Res
     Returns:
         one result: its findings name the score of the model they belong to.
     """
+    made = demo_design()
     results: list[Result] = []
-    asked = failed = 0
+    terms = [part["terms"] for part in PARTS]
 
     def report(done: int, lost: int) -> None:
         if progress is not None:
-            progress(asked + done, failed + lost)
+            progress(len(results) * len(made) + done, lost)
 
     for name in demo_subjects(subject):
-        for part in PARTS:
-            results.append(audit_text(name, part["texts"], terms=part["terms"], progress=report))
-            asked += results[-1].counts["probes"]
-            failed += results[-1].counts["failed"]
+        results.append(audit_text(name, made, terms=terms, progress=report))
     models = " and ".join(
         {"vader": "VADER", "textblob": "TextBlob"}.get(n, n) for n in demo_subjects(subject)
     )

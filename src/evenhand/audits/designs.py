@@ -158,6 +158,11 @@ def _named_attributes(terms: Terms) -> dict[str, str]:
     return named
 
 
+def together(designs: Sequence[Design]) -> Design:
+    """Several designs as one; attributes of the same name are told apart."""
+    return Design(parts=tuple(_told_apart([part for made in designs for part in made.parts])))
+
+
 def _told_apart(parts: Sequence[Part]) -> list[Part]:
     """Two parts may compare the same attribute by other means (names of a race, words for a race): two families."""
     seen: set[str] = set()

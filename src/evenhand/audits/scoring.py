@@ -24,8 +24,9 @@ from evenhand.stats.influence import carried
 from evenhand.stats.interval import Inference
 from evenhand.stats.multiplicity import worst_pair
 
-MOST_PAIRS = 28
-"""All pairs of up to eight groups are claims of their own; with more, each group is held against the others."""
+MOST_PAIRS = 10
+"""All pairs of up to five groups are claims of their own; with more, each group is held against all the others. The heat
+map shows every pair, with p adjusted for all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)

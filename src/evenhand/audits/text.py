@@ -320,12 +320,15 @@ def _note_collisions(
             return [float("nan")] * len(words) if found is None else found.tolist()
 
         found = collisions(part.grid.terms, single)
-        if found:
-            listed = "; ".join(f"{c.term}: {c.reason}" for c in found[:12])
-            more = f" (and {len(found) - 12} more)" if len(found) > 12 else ""
+        words_ = [c.term for c in found if "ordinary word" in c.reason]
+        scored = [c.term for c in found if "subject scores" in c.reason]
+        if words_:
             analysis.note(
-                "name-collisions", f"Some names may be read as words. {listed}{more}.", warning=True
+                "name-collisions", f"Names that are also ordinary words: {', '.join(words_)}.", warning=True
             )
+        if scored:
+            text = f"Names on which {chosen.id} itself has an opinion ({name} of the name alone is unusual): {', '.join(scored)}."
+            analysis.note("name-collisions", text, warning=True)
 
 
 def _note_asked(asked: Asked, observations: Observations, score: str, analysis: Analysis) -> None:

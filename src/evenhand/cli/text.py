@@ -125,9 +125,9 @@ def demo(
     subject: Annotated[str, typer.Option("--subject", help="Any subject; VADER needs no key.")] = "vader",
 ) -> None:
     """Audit a real model (VADER) with 80 names and with identity terms of five categories; no key, no download."""
-    from evenhand.audits.demo import demo_size, run_demo
+    from evenhand.audits.demo import demo_design, demo_subjects, run_demo
 
-    with progress_bar(demo_size(subject)) as update:
+    with progress_bar(len(demo_design()) * len(demo_subjects(subject))) as update:
         result = run_demo(subject, progress=update)
     finish(result, out)
 
