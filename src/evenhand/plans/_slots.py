@@ -241,7 +241,7 @@ def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]
         if isinstance(p, str):
             out.append(_MARKS.sub("\ufffd", p))
             continue
-        before = "".join(out)
+        before = "".join(out[-8:])[-400:]  # enough to see a start of sentence; a 5 MB text has many slots
         if p.key == "pronoun" and p.form in PRONOUN_FORMS:
             word = pronoun_set("he").form(p.form)
             out.append(match_case(word, "X" if p.case == "capital" or _starts(before) else "x"))
