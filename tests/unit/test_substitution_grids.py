@@ -19,6 +19,7 @@ from evenhand.plans import (
     swap_gender,
     templates,
 )
+from evenhand.plans._words import article
 from evenhand.terms import cross, terms, terms_from_rows
 from evenhand.texts import texts
 
@@ -237,3 +238,50 @@ def test_civil_comments_name_a_missing_column(tmp_path: Path) -> None:
         next(civil_comments(path, "race"))
     with pytest.raises(UsageError, match="no such category"):
         civil_comments(path, "races")
+
+
+def test_a_pronoun_is_never_filled_in_for_a_name() -> None:
+    """The noun phrases of the equity corpus stand for a name, "she" does not: "We saw she" is no probe."""
+    grid = person_templates(["We saw Arthur."], "Arthur").grid("names/eec")
+    assert len(grid) == 58
+    assert "We saw my sister." in list(grid)
+    assert "We saw she." not in list(grid)
+
+
+def test_a_or_an_follows_the_sound() -> None:
+    """Vowel letters, silent h, spelled-out capitals and numbers."""
+    a = [
+        "unicorn",
+        "one-time",
+        "US",
+        "uniform",
+        "Ugandan",
+        "useful",
+        "European",
+        "Eunice",
+        "T-shirt",
+        "UK",
+        "house",
+        "university",
+        "unanimous",
+    ]
+    an = [
+        "hour",
+        "X-ray",
+        "umbrella",
+        "uninteresting",
+        "MP",
+        "uncle",
+        "Ursula",
+        "Yvonne",
+        "HR",
+        "NHS",
+        "Asian",
+        "Uber",
+        "8th",
+        "11th",
+        "18th",
+        "undocumented",
+    ]
+    assert [w for w in a if article(w) != "a"] == []
+    assert [w for w in an if article(w) != "an"] == []
