@@ -125,6 +125,9 @@ def because(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) ->
         return (
             f"{gap}: beyond the tolerance of {bounds}, but chance alone can explain a gap of this size here."
         )
+    p = e.p_adjusted if e.p_adjusted is not None else e.p_value
+    if p is not None and p < 1.0 - e.level:
+        return f"{gap}: there is a gap, but whether it stays inside the tolerance of {bounds} is uncertain."
     return f"{gap}: too uncertain to place inside the tolerance of {bounds}."
 
 

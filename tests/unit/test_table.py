@@ -13,8 +13,9 @@ import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 import pytest
 
+from evenhand._encoding import decode
 from evenhand._errors import DataError
-from evenhand._table import decode, factor, numbers, read_table, text_column
+from evenhand._table import factor, numbers, read_table, text_column
 
 COLUMNS = {"score": [0.5, None, 2.0], "sex": ["F", None, "M"]}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.audits.designs import Design, Part, design
+from evenhand.audits.designs import Design, Part, design_of
 from evenhand.stats.power import detectable
 
 GUESSES = (0.02, 0.05, 0.1, 0.2)
@@ -32,14 +32,7 @@ def forecast(
         rate: calls a second.
         sds: assumed standard deviations of a term's own effect on the score (and of a text's reaction to a group).
     """
-    made = design(
-        arguments["texts"],
-        arguments["terms"],
-        replace=arguments.get("replace"),
-        groups=arguments.get("groups"),
-        control=arguments.get("control", True),
-        text_column=arguments.get("text_column"),
-    )
+    made = design_of(arguments)
     repeats = int(arguments.get("repeats", 1))
     lengths = np.array([len(text) for text in made.inputs()], dtype=np.int64)
     calls = len(lengths) * repeats

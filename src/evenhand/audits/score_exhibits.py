@@ -10,7 +10,7 @@ import numpy as np
 from evenhand._estimate import Evidence, Side, group_sides
 from evenhand._judge import CORRECTIONS
 from evenhand._model import BoolArray, Exhibit, FloatArray, Observations, Scalar
-from evenhand.audits.scoring import Analysis, Plan, all_pairs, samples_of
+from evenhand.audits.scoring import OTHERS, Analysis, Plan, all_pairs, samples_of
 from evenhand.stats.crossed import difference
 from evenhand.stats.influence import influence
 from evenhand.stats.interval import Inference
@@ -378,25 +378,15 @@ def diagnostic_table(observations: Observations, plan: Plan, chosen: Sequence[Ev
 def _masks(observations: Observations, plan: Plan, item: Evidence) -> tuple[BoolArray, BoolArray]:
     usable = np.isfinite(observations.columns[plan.score])
     group, reference = item.estimate.group, item.estimate.reference
-    first = _rows_of(observations, group)
-    second = _rows_of(observations, reference)
-    if second is None:  # "all other groups of race"
-        attribute = group.partition("=")[0]
-        second = (observations.groups[attribute].codes >= 0) & ~_sure(first)
-    return _sure(first) & usable, second & usable
+    first, second = _rows_of(observations, group), _rows_of(observations, reference)
+    if reference.endswith(f"={OTHERS}"):
+        second = (observations.groups[group.partition("=")[0]].codes >= 0) & ~first
+    return first & usable, second & usable
 
 
-def _sure(rows: BoolArray | None) -> BoolArray:
-    if rows is None:
-        raise ValueError("a comparison names no group")
-    return rows
-
-
-def _rows_of(observations: Observations, label: str) -> BoolArray | None:
+def _rows_of(observations: Observations, label: str) -> BoolArray:
     attribute, _, level = label.partition("=")
-    return (
-        observations.groups[attribute].is_level(level) if attribute in observations.groups and level else None
-    )
+    return observations.groups[attribute].is_level(level)
 
 
 def _comparison(item: Evidence) -> str:

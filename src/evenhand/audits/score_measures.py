@@ -232,7 +232,7 @@ def _described(
     units = {"text": int(inference.detail["texts"])} if "texts" in inference.detail else {}
     n = int(inference.detail.get("n", inference.detail.get("pairs", units.get("text", 0))))
     estimate = Estimate(
-        measure=measure,
+        measure=f"{measure} of {score}",
         contrast="mean within texts",
         group=group,
         reference=reference,
@@ -253,7 +253,7 @@ def add_labels(observations: Observations, plan: Plan, analysis: Analysis) -> No
             for measure, function in MEASURES.items():
                 inference = function(score[usable], label[usable] > 0.5, side.rows[usable], level=plan.level)
                 estimate = Estimate(
-                    measure=measure,
+                    measure=f"{measure} of {plan.score}",
                     contrast="AUC" if "AUC" in measure else "AUC − ½",
                     group=side.label,
                     reference="background",

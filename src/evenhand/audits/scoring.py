@@ -29,6 +29,10 @@ MOST_PAIRS = 10
 map shows every pair, with p adjusted for all of them."""
 
 
+OTHERS = "all others"
+"""The level that stands for every other group of an attribute."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """What is to be compared, declared before looking.
@@ -164,7 +168,7 @@ def _pairs(plan: Plan, attribute: str, sides: Sequence[Side]) -> tuple[list[tupl
     if len(every) <= MOST_PAIRS:
         return every, len(sides) > 2
     belongs = np.logical_or.reduce([side.rows for side in sides])
-    others = [Side(label=f"all other groups of {attribute}", rows=belongs & ~side.rows) for side in sides]
+    others = [Side(label=f"{attribute}={OTHERS}", rows=belongs & ~side.rows) for side in sides]
     return list(zip(sides, others, strict=True)), True
 
 

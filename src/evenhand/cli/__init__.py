@@ -5,14 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from typing import Any
 
-import click
 import typer
 
 from evenhand import __version__
 from evenhand._errors import EvenhandError
 from evenhand.cli import about, results, specs, text
 from evenhand.cli import scores as recorded
+
+# typer brings its own copy of click, whose names are private; BadParameter < UsageError < ClickException in both.
+ClickException: type[Any] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="evenhand",
@@ -55,10 +58,10 @@ def run(arguments: list[str]) -> int:
     except EvenhandError as error:
         typer.echo(f"evenhand: {error.render()}", err=True)
         return error.exit_code
-    except click.ClickException as error:
+    except ClickException as error:
         error.show()
         return 2
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         typer.echo(
             "\nevenhand: stopped. Every reply that had arrived is kept; run the same command again to go on.",
             err=True,

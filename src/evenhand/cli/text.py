@@ -47,6 +47,9 @@ def text(
         list[str] | None,
         typer.Option("--reference", help="ATTRIBUTE=GROUP that the others are held against."),
     ] = None,
+    most_texts: Annotated[
+        int | None, typer.Option("--most-texts", help="An even random sample of so many texts.", min=1)
+    ] = None,
     score: Annotated[
         str | None, typer.Option("--score", help="Which score; the subject's first by default.")
     ] = None,
@@ -91,6 +94,7 @@ def text(
         "replace": replace,
         "text_column": text_column,
         "groups": group,
+        "most_texts": most_texts,
         "reference": named_levels(reference, group or ["race", "gender"]) if reference else None,
         "score": score,
         "strata": strata,
@@ -134,31 +138,16 @@ def demo(
 
 def total_probes(arguments: dict[str, Any]) -> int:
     """How many probes a call will ask."""
-    from evenhand.audits.designs import design
+    from evenhand.audits.designs import design_of
 
-    made = design(
-        arguments["texts"],
-        arguments["terms"],
-        replace=arguments.get("replace"),
-        groups=arguments.get("groups"),
-        control=arguments.get("control", True),
-        text_column=arguments.get("text_column"),
-    )
-    return len(made) * int(arguments.get("repeats", 1))
+    return len(design_of(arguments)) * int(arguments.get("repeats", 1))
 
 
 def _export(arguments: dict[str, Any], probes: Path | None, templates: Path | None) -> None:
-    from evenhand.audits.designs import design
+    from evenhand.audits.designs import design_of
     from evenhand.audits.export import write_probes, write_templates
 
-    made = design(
-        arguments["texts"],
-        arguments["terms"],
-        replace=arguments["replace"],
-        groups=arguments["groups"],
-        control=arguments["control"],
-        text_column=arguments["text_column"],
-    )
+    made = design_of(arguments)
     if probes is not None and templates is not None and probes == templates:
         raise UsageError("same-file", "probes and templates cannot go to one file", given=probes)
     if probes is not None:

@@ -280,7 +280,7 @@ SHIPPED = {
 
 
 def _load(name: str) -> Templates:
-    from evenhand.texts._decode import read_text
+    from evenhand._encoding import read_text
 
     if name in SHIPPED:
         text = files("evenhand.plans").joinpath("data", f"{name}.toml").read_text(encoding="utf-8")

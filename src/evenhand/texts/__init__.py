@@ -12,9 +12,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from evenhand._encoding import read_bytes, read_text
 from evenhand._errors import DataError
 from evenhand._model import Factor
-from evenhand.texts._decode import read_bytes, read_text
 
 __all__ = ["SHIPPED", "Texts", "texts"]
 
