@@ -50,11 +50,13 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
+INTERRUPTED = 130  # what typer returns for Ctrl-C
+
+
 def run(arguments: list[str]) -> int:
     """Run the command line with `arguments`; the exit code."""
     try:
-        code = app(arguments, standalone_mode=False, prog_name="evenhand")
-        return int(code or 0)
+        code = int(app(arguments, standalone_mode=False, prog_name="evenhand") or 0)
     except EvenhandError as error:
         typer.echo(f"evenhand: {error.render()}", err=True)
         return error.exit_code
@@ -62,11 +64,7 @@ def run(arguments: list[str]) -> int:
         error.show()
         return 2
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo(
-            "\nevenhand: stopped. Every reply that had arrived is kept; run the same command again to go on.",
-            err=True,
-        )
-        return 3
+        code = INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # `evenhand … | head` is no error
         return 0
@@ -77,3 +75,8 @@ def run(arguments: list[str]) -> int:
         )
         typer.echo(f"evenhand: {error.strerror}: {error.filename or ''}\n  hint:      {hint}", err=True)
         return 3 if full else 2
+    if code == INTERRUPTED:
+        said = "stopped. Every reply that had arrived is kept; run the same command again to go on."
+        typer.echo(f"\nevenhand: {said}", err=True)
+        return 3
+    return code
