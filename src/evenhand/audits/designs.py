@@ -51,9 +51,10 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """All grids of an audit, asked one after the other."""
+    """All grids of an audit, asked one after the other; `noticed`: what reading the texts brought up."""
 
     parts: tuple[Part, ...]
+    noticed: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return sum(len(part.grid) for part in self.parts)
@@ -118,10 +119,12 @@ def design(
     """
     lists = [terms] if isinstance(terms, str | os.PathLike | Terms) else list(terms)
     chosen = [item if isinstance(item, Terms) else load_terms(item) for item in lists]
+    noticed: tuple[str, ...] = ()
     if isinstance(texts, str | os.PathLike) and is_civil_comments(texts):
         parts = [part for item in chosen for part in _civil(texts, item, control, groups, most_texts, seed)]
     else:
         source = _texts(texts, text_column)
+        noticed = source.flags if isinstance(source, Texts) else ()
         if most_texts is not None and isinstance(source, Texts):
             source = _sampled(source, most_texts, seed)
         parts = [part for item in chosen for part in _parts(source, item, replace, control, groups)]
@@ -136,7 +139,7 @@ def design(
             {f: a for f, a in part.attributes.items() if f.removesuffix(REST) in groups} for part in parts
         ]
         parts = [replaced(part, attributes=mine) for part, mine in zip(parts, kept, strict=True) if mine]
-    return Design(parts=tuple(_told_apart(parts)))
+    return Design(parts=tuple(_told_apart(parts)), noticed=noticed)
 
 
 def _attribute_factors(part: Part, probes: Probes) -> dict[str, Factor]:

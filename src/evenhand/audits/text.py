@@ -296,6 +296,8 @@ def _note_lengths(made: Design, analysis: Analysis) -> None:
             f"The longest text has {longest:,} characters. Some services read only the beginning of a text (500 characters"
             " have been seen); check what yours does before believing a small gap.",
         )
+    if made.noticed:
+        analysis.note("texts-noticed", " ".join(made.noticed), warning=True)
     for reason, n in skipped(made).items():
         control = reason.startswith("no control")
         text = (
