@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
+from evenhand._callable import make_callable
 from evenhand._encoding import read_text
 from evenhand._errors import EvenhandError, TermsError
 from evenhand._model import Factor
@@ -308,3 +309,6 @@ def cross(first: Terms, second: Terms) -> Terms:
         source=f"{first.source}; {second.source}",
         licence=f"{first.licence}; {second.licence}",
     )
+
+
+make_callable(__name__)
