@@ -99,6 +99,16 @@ class Service:
     def id(self) -> str:
         return self.endpoint.id
 
+    @property
+    def notice(self) -> str:
+        """What a reader of the result should know of this service; empty for most."""
+        return str(getattr(self.endpoint, "notice", ""))
+
+    @property
+    def ordinal(self) -> bool:
+        """Whether scores are ordered but not spaced, so that only ranks mean something."""
+        return bool(getattr(self.endpoint, "ordinal", False))
+
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         return gather(self.arrivals(inputs), len(inputs))
 
@@ -195,6 +205,10 @@ class _Driver:
         end: BaseException | None = None
         try:
             asyncio.run(self._all())
+        except (
+            BaseExceptionGroup
+        ) as errors:  # several workers may fail in the same moment: the gravest is told
+            end = _gravest(errors)
         except BaseException as error:  # handed to the caller's thread, which raises it
             end = error
         while not self.stopping.is_set():
@@ -304,6 +318,21 @@ class _Driver:
             )
 
 
+def _gravest(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    leaves: list[BaseException] = []
+    stack: list[BaseException] = [errors]
+    while stack:
+        error = stack.pop()
+        if isinstance(error, BaseExceptionGroup):
+            stack.extend(error.exceptions)
+        else:
+            leaves.append(error)
+    order = (CredentialError, SubjectError, Exception)
+    return min(
+        leaves, key=lambda e: next((i for i, kind in enumerate(order) if isinstance(e, kind)), len(order))
+    )
+
+
 class PartialFailure(str):
     """The reason of a row that failed inside a good answer and may be asked again alone."""
 
@@ -350,7 +379,7 @@ async def _ask_once(session: aiohttp.ClientSession, endpoint: Endpoint, part: li
 
 def _judge(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: bytes) -> Any:
     """The JSON of a good answer; an exception that says what to do about any other."""
-    if status in REFUSED:
+    if status in REFUSED or (status == 400 and (b"API_KEY_INVALID" in raw or b"API key not valid" in raw)):
         raise CredentialError(
             "credentials",
             f"the service refused the key (HTTP {status})",
