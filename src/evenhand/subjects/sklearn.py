@@ -23,6 +23,8 @@ class SklearnModel:
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         given = list(inputs)
+        if not given:
+            return Replies(scores={})
         if hasattr(self.model, "predict_proba"):
             values = np.asarray(self.model.predict_proba(given), dtype=np.float64)
             return Replies(scores={str(c): values[:, k] for k, c in enumerate(self.model.classes_)})
