@@ -11,8 +11,9 @@ import asyncio
 import datetime
 import json
 import queue
+import random
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -280,22 +281,21 @@ class _Driver:
     async def _answer(
         self, session: aiohttp.ClientSession, part: list[Any], calls: _Pace, characters: _Pace
     ) -> Replies:
-        import stamina
-
         service = self.service
-        reason = "no reply"
+
+        async def once() -> Replies:
+            await calls.wait()
+            await characters.wait(sum(len(str(text)) for text in part))
+            answer = await _ask_once(session, service.endpoint, part)
+            replies = service.endpoint.parse(answer, len(part))
+            self.failed_in_a_row = 0
+            return replies
+
         try:
-            async for attempt in stamina.retry_context(
-                on=_wait, attempts=service.attempts, timeout=None, wait_initial=service.wait_initial,
-                wait_max=service.wait_max, wait_jitter=service.wait_initial,
-            ):  # fmt: skip
-                with attempt:
-                    await calls.wait()
-                    await characters.wait(sum(len(str(text)) for text in part))
-                    answer = await _ask_once(session, service.endpoint, part)
-                    replies = service.endpoint.parse(answer, len(part))
-                    self.failed_in_a_row = 0
-                    return replies
+            try:
+                return await once()  # the usual case spends nothing on the machinery of retries
+            except _Retry as first:
+                return await self._retried(once, first)
         except _Retry as error:
             reason = f"{error.reason} (after {service.attempts} tries)"
         except _Final as error:
@@ -306,6 +306,22 @@ class _Driver:
             )
         self._count_failure(reason)
         return Replies(scores={}, errors=dict.fromkeys(range(len(part)), reason))
+
+    async def _retried(self, once: Callable[[], Awaitable[Replies]], first: _Retry) -> Replies:
+        import stamina
+
+        service = self.service
+        if service.attempts < 2:
+            raise first
+        jitter = service.wait_initial * (1.0 + random.random())  # noqa: S311 - spreads requests, keeps no secret
+        await asyncio.sleep(jitter if first.after is None else first.after)
+        async for attempt in stamina.retry_context(
+            on=_wait, attempts=service.attempts - 1, timeout=None, wait_initial=2 * service.wait_initial,
+            wait_max=service.wait_max, wait_jitter=service.wait_initial,
+        ):  # fmt: skip
+            with attempt:
+                return await once()
+        raise first
 
     def _count_failure(self, reason: str) -> None:
         self.failed_in_a_row += 1
