@@ -41,7 +41,7 @@ def _audit(folder: Path, url: str) -> list[str]:
     (folder / "audit.toml").write_text(
         'kind = "text"\nout = "out"\n[arguments]\nsubject = "http"\ntexts = "person"\nterms = "names/freakonomics"\n'
         f'[subject]\nurl = "{url}/any"\nscores = "$.results[*].score"\nbatch = 4\nconcurrency = 4\n'
-        "wait_initial = 0.001\nwait_max = 0.01\ntimeout = 2.0\nattempts = 20\n"
+        "wait_initial = 0.001\nwait_max = 0.01\ntimeout = 20.0\nattempts = 20\n"
     )
     return [sys.executable, "-m", "evenhand", "run", str(folder / "audit.toml")]
 
@@ -123,7 +123,7 @@ def test_a_hundred_thousand_probes_under_faults(tmp_path: Path) -> None:
     with service_double.running(service_double.Double(rate=0.3, seed=9, faults=faults)) as double:
         model = subject(
             "http", url=f"{double.url}/any", scores="$.results[*].score", batch=10, concurrency=32, wait_initial=0.001,
-            wait_max=0.01, attempts=12, timeout=2.0, breaker=10_000,
+            wait_max=0.01, attempts=12, timeout=20.0, breaker=10_000,
         )  # fmt: skip
         with Journal(tmp_path / "j.sqlite") as journal:
             asked = ask(plan(), model, journal=journal)

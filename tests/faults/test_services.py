@@ -34,7 +34,7 @@ def _load(name: str) -> ModuleType:
 service_double = _load("service_double")
 Double, running, score_of = service_double.Double, service_double.running, service_double.score_of
 
-FAST = {"wait_initial": 0.001, "wait_max": 0.005, "timeout": 0.5, "attempts": 12, "breaker": 1000}
+FAST = {"wait_initial": 0.001, "wait_max": 0.005, "timeout": 10.0, "attempts": 12, "breaker": 1000}
 CANARY = "sk-canary-5f9d1c2b7a"
 
 
@@ -128,6 +128,17 @@ def test_a_large_run_under_every_fault_loses_nothing_and_pays_once(tmp_path: Pat
     assert again.failed == 0
     assert made.billed.total() - before == asked.failed
     assert max(made.billed.values()) == 1
+
+
+def test_a_service_that_hangs_is_given_up_and_asked_again(double: Any) -> None:
+    """A time-out is a passing fault; the row gets its score when the service wakes up."""
+    double.always = "hang"
+    model = services(double.url, concurrency=1, timeout=0.2, attempts=2, wait_initial=0.001, breaker=100)[
+        "perspective"
+    ]
+    assert "TimeoutError" in model(["text"]).errors[0]
+    double.always = None
+    assert model(["text"]).errors == {}
 
 
 def test_concurrency_and_rate_are_kept() -> None:

@@ -38,7 +38,7 @@ def forecast(
     calls = len(lengths) * repeats
     lines = [
         f"subject      {arguments.get('subject')}",
-        f"texts        {len({b for p in made.parts for b in p.grid.bases}):,}",
+        f"texts        {len({t for p in made.parts for t in p.grid.texts}):,}",
         f"terms        {sum(len(p.grid.terms) for p in made.parts):,}",
         f"probes       {len(lengths):,}" + (f" × {repeats} repeats = {calls:,} calls" if repeats > 1 else ""),
         f"characters   {int(lengths.sum()) * repeats:,} (longest text {int(lengths.max(initial=0)):,})",

@@ -20,6 +20,7 @@ from evenhand.stats.two_samples import diagnostics, welch
 BINS = 40
 MOST_GROUPS = 12
 MOST_COMPARISONS = 4
+NOTHING = 1e-12
 
 Rows = dict[str, list[Scalar]]
 
@@ -187,6 +188,8 @@ def influential(
             weight=observations.weight,
         )
         for at in range(min(most, len(found.codes))):
+            if not abs(found.change[at]) > NOTHING:
+                continue
             side = int(found.side[at])
             sides = (_short(item.estimate.group), _short(item.estimate.reference), "both")
             cells = (
@@ -204,7 +207,7 @@ def influential(
         columns=rows,
         note=f"The gap with all {word}s, and without the one named. A gap that one {word} carries says little about groups.",
         chart="bars",
-        encode={"y": unit, "x": "change", "color": "side", "facet": "comparison"},
+        encode={"y": unit, "x": "change", "color": "comparison"},
     )
 
 

@@ -161,7 +161,7 @@ def _result(
         counts={
             "probes": len(asked.observations),
             "failed": asked.failed,
-            "texts": len(set(bases)),
+            "texts": len({text for part in made.parts for text in part.grid.texts}),
             "terms": sum(len(terms) for terms in lists),
         },
         provenance=provenance(

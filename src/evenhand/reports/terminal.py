@@ -126,12 +126,12 @@ def _finding(console: Console, f: Finding, axis: Axis, *, full: bool) -> None:
     _say(console, f"{cut(words.comparison(f), 200)}  ({cut(what, 120)})", "bold" if full else "", 2)
     picture = bar(f, axis, 31)
     _say(console, f"{picture}  {words.interval_words(f)}" if picture else words.interval_words(f), "", 4)
-    if not full:
-        return
-    if f.because:
+    if full and f.because:
         _say(console, cut(words.isolated(f.because), 600), "", 4)
     if f.rests_on:
         _say(console, f"Rests on: {cut(words.isolated(f.rests_on), 400)}", "", 4)
+    if not full:
+        return
     facts = [
         f"tolerance {words.tolerance_words(f)}" if f.tolerance else "",
         f"could detect {words.short(f.detectable)}" if f.detectable is not None else "",

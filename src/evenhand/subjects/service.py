@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import json
+import logging
 import queue
 import random
 import threading
@@ -28,6 +29,8 @@ from evenhand.subjects.wrappers import Arrivals, gather
 
 if TYPE_CHECKING:
     import aiohttp
+
+logging.getLogger("stamina").addHandler(logging.NullHandler())  # retries are counted; stderr is for messages
 
 LARGEST_REPLY = 16 << 20
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
