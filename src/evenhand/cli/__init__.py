@@ -11,7 +11,7 @@ import typer
 
 from evenhand import __version__
 from evenhand._errors import EvenhandError
-from evenhand.cli import about, results, scores, specs, text
+from evenhand.cli import about, amplification, results, scores, specs, text
 
 app = typer.Typer(
     name="evenhand",
@@ -24,7 +24,7 @@ app = typer.Typer(
     " incomplete (run the same command again to resume).",
 )
 
-for module in (text, scores, specs, results, about):
+for module in (text, scores, amplification, specs, results, about):
     module.register(app)
 
 

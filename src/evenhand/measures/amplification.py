@@ -34,7 +34,9 @@ def mean_amplification(before: FloatArray, after: FloatArray, tied: BoolArray) -
     return np.asarray(np.divide(gained, n, out=np.full(np.shape(gained), np.nan), where=n > 0))
 
 
-def amplification_sizes(before: FloatArray, after: FloatArray, tied: BoolArray) -> tuple[FloatArray, FloatArray]:
+def amplification_sizes(
+    before: FloatArray, after: FloatArray, tied: BoolArray
+) -> tuple[FloatArray, FloatArray]:
     """Mean and variance of |Δ| over the tied pairs: the two numbers of multi-attribute amplification, (…,) each.
 
     Here the items are *sets* of attributes that occur together. |Δ| cannot cancel between sets that grow and sets that
@@ -65,4 +67,6 @@ def violations(before: FloatArray, after: FloatArray, *, margin: float = 0.05) -
     1.0
     """
     change = np.abs(after - before)
-    return np.asarray((np.where(np.isfinite(change), change, 0.0) > margin).any(axis=-2).sum(axis=-1), dtype=float)
+    return np.asarray(
+        (np.where(np.isfinite(change), change, 0.0) > margin).any(axis=-2).sum(axis=-1), dtype=float
+    )

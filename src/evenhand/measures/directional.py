@@ -96,6 +96,8 @@ def directional(
         )
         forward = float(amplification(sign, sums.delta()))
     if predicted_attributes is not None:
-        sums = Directional(both=both, predicted=predicted_attributes.T @ tasks, given=tasks.sum(axis=0)[None, :])
+        sums = Directional(
+            both=both, predicted=predicted_attributes.T @ tasks, given=tasks.sum(axis=0)[None, :]
+        )
         backward = float(amplification(sign, sums.delta()))
     return forward, backward

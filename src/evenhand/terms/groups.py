@@ -50,7 +50,9 @@ class GroupWords:
         return frozenset(w for words in self.groups.values() for w in words)
 
 
-def group_words(source: str | PathLike[str] | Mapping[str, Any] | GroupWords, *, plurals: bool = False) -> GroupWords:
+def group_words(
+    source: str | PathLike[str] | Mapping[str, Any] | GroupWords, *, plurals: bool = False
+) -> GroupWords:
     """A shipped list by its name, a user's TOML or JSON file, or a mapping of group to words.
 
     Args:
@@ -111,7 +113,27 @@ _IRREGULAR = {
     "skis": "skis",
     "scissors": "scissors",
 }
-_NO_PLURAL = frozenset("he him his himself she her hers herself they them their theirs themselves xe ze male female".split())
+_NO_PLURAL = frozenset(
+    [
+        "he",
+        "him",
+        "his",
+        "himself",
+        "she",
+        "her",
+        "hers",
+        "herself",
+        "they",
+        "them",
+        "their",
+        "theirs",
+        "themselves",
+        "xe",
+        "ze",
+        "male",
+        "female",
+    ]
+)
 
 
 def _full(name: str) -> str:
@@ -151,12 +173,19 @@ def _shipped(name: str) -> GroupWords:
 
 def _build(content: Mapping[str, Any], *, id: str) -> GroupWords:
     nested = isinstance(content.get("groups"), Mapping)
-    lists = content["groups"] if nested else {k: v for k, v in content.items() if k not in ("neutral", "source", "licence")}
+    lists = (
+        content["groups"]
+        if nested
+        else {k: v for k, v in content.items() if k not in ("neutral", "source", "licence")}
+    )
     groups = {str(name): _words(words, str(name), id) for name, words in lists.items()}
     neutral = _words(content["neutral"], "neutral", id) if content.get("neutral") else ()
     if len(groups) < 2:
         raise TermsError(
-            "one-group", f"{id} has fewer than two groups", given=", ".join(groups) or "(none)", expected="two or more"
+            "one-group",
+            f"{id} has fewer than two groups",
+            given=", ".join(groups) or "(none)",
+            expected="two or more",
         )
     _refuse_overlap({**groups, **({"neutral": neutral} if neutral else {})}, id)
     return GroupWords(
@@ -172,7 +201,10 @@ def _words(words: Any, group: str, id: str) -> tuple[str, ...]:
     listed = [words] if isinstance(words, str) else words
     if not isinstance(listed, list | tuple | set | frozenset) or not all(isinstance(w, str) for w in listed):
         raise TermsError(
-            "group-words", f"the words of {group!r} in {id} are not a list of texts", given=words, expected='["man", "men"]'
+            "group-words",
+            f"the words of {group!r} in {id} are not a list of texts",
+            given=words,
+            expected='["man", "men"]',
         )
     ordered = sorted(listed) if isinstance(listed, set | frozenset) else listed
     cleaned = tuple(dict.fromkeys(w.strip().lower() for w in ordered if w.strip()))
