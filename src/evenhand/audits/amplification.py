@@ -279,13 +279,12 @@ def _note_separation(done: Resampled, prepared: Prepared, analysis: Analysis) ->
         and all((f.estimate.low or 0) <= 0 <= (f.estimate.high or 0) for f in claims)
         and any(f.detectable for f in claims)
     ):
-        items = ", ".join(prepared.items.names) if len(prepared.items.names) <= 12 else "the items"
+        names = prepared.items.names
+        shown = f"{len(names)} items ({', '.join(names)})" if 1 < len(names) <= 12 else f"{len(names)} items"
         analysis.note(
             "not-separated",
-            f"These {len(prepared.items.names)} items ({items}) cannot separate this model from zero amplification: every"
-            " interval contains zero."
-            if len(prepared.items.names) <= 12
-            else f"The {len(prepared.items.names)} items cannot separate this model from zero amplification: every interval contains zero.",
+            f"The {shown} cannot separate this model from zero amplification: the intervals of"
+            f" {' and of '.join(f.estimate.measure.removesuffix(' beyond its null') for f in claims)} contain zero.",
         )
 
 
@@ -328,12 +327,13 @@ def _image_blocks(prepared: Prepared, truth: Corpus, how: Reading) -> dict[str, 
     if how.rule == "any":  # a caption that names several groups names none for certain
         told = told / np.maximum(told.sum(axis=1, keepdims=True), 1.0)
     outcomes = sparse.hstack([sparse.csr_matrix(told * truly[:, [k]]) for k in range(g)])
+    only = place @ sparse.diags(level["usable"])
     blocks = {
-        "both": (place @ by_group(truly, level["tasks"]), (g, i)),
-        "forward": (place @ by_group(truly, level["predicted_tasks"]), (g, i)),
-        "backward": (place @ by_group(named, level["tasks"]), (g, i)),
-        "attributes": (place @ sparse.csr_matrix(truly), (g,)),
-        "tasks": (place @ level["tasks"], (i,)),
+        "both": (only @ by_group(truly, level["tasks"]), (g, i)),
+        "forward": (only @ by_group(truly, level["predicted_tasks"]), (g, i)),
+        "backward": (only @ by_group(named, level["tasks"]), (g, i)),
+        "attributes": (only @ sparse.csr_matrix(truly), (g,)),
+        "tasks": (only @ level["tasks"], (i,)),
         "outcomes": (place @ outcomes, (g, g + 1)),
     }
     if g == 2:
@@ -348,7 +348,7 @@ def _sign_blocks(prepared: Prepared, how: Reading) -> dict[str, tuple[Any, tuple
     train = prepared.train
     whole = image_level(replace_outputs(prepared, train), train, how.rule)
     n = len(whole["images"])
-    place = sparse.csr_matrix((np.ones(n), (whole["images"], np.arange(n))), shape=(prepared.images, n))
+    place = sparse.csr_matrix((whole["usable"], (whole["images"], np.arange(n))), shape=(prepared.images, n))
     g, i = len(prepared.groups), len(prepared.items.names)
     return {
         "sign_both": (place @ by_group(whole["attributes"], whole["tasks"]), (g, i)),

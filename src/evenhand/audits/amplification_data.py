@@ -393,6 +393,9 @@ def _labelled(source: Source, groups: Any, items: Any) -> bool:
 def image_level(prepared: Prepared, truth: Corpus, rule: Rule) -> dict[str, Any]:
     """Truth and outputs of the same images: groups by all captions together, items as the share of captions.
 
+    Where words tell the groups, only images count whose truth and whose output name one group each, as Wang &
+    Russakovsky do: else a change of coverage would pass for a change of association. Labels are taken as they are.
+
     Returns:
         images (n,); attributes (n, G) and tasks (n, I) of the truth; predicted_attributes, predicted_tasks of the
         outputs; sparse where items are.
@@ -405,9 +408,15 @@ def image_level(prepared: Prepared, truth: Corpus, rule: Rule) -> dict[str, Any]
     b = _per_image(outputs, shared)
     together, _ = members(a["named"] > 0, prepared.who.names, rule)
     kept = [k for k, g in enumerate(_all_groups(prepared, rule)) if g in prepared.groups]
+    attributes = together[:, kept]
+    if prepared.who.words is None:
+        one = np.ones(len(shared), dtype=np.bool_)
+    else:
+        one = (attributes.sum(axis=1) > 0) & (b["member"].sum(axis=1) > 0)
     return {
         "images": shared,
-        "attributes": together[:, kept],
+        "usable": one.astype(float),
+        "attributes": attributes,
         "tasks": a["items"],
         "predicted_attributes": b["member"],
         "predicted_tasks": b["items"],

@@ -416,9 +416,8 @@ def item_findings(
             estimate = Estimate(
                 measure=f"share of {groups[g]}",
                 contrast="difference",
-                group=OUTPUTS,
+                group=f"{item} in outputs",
                 reference=TRAIN,
-                given=f"item={item}",
                 n=int(done.point["train"][0][:, i].sum() + done.point["out"][0][:, i].sum()),
                 n_group=int(done.point["out"][0][:, i].sum()),
                 n_reference=int(done.point["train"][0][:, i].sum()),

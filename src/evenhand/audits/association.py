@@ -147,8 +147,8 @@ def _share(
     estimate = Estimate(
         measure=f"share of {group}",
         contrast="difference",
-        group=f"item={item}",
-        reference=f"all captions that name a group ({overall:.3f} {group})",
+        group=item,
+        reference=f"overall ({overall:.3f})",
         n=int(n),
         n_group=int(k),
     )

@@ -21,7 +21,7 @@ from evenhand.measures.association import log_odds
 from evenhand.terms.groups import GroupWords
 
 Tagger: TypeAlias = Callable[[list[str]], Sequence[Any]]
-CONTEXTS = 3
+CONTEXTS = 7
 _FUNCTION_WORDS = [
     "a",
     "an",
@@ -296,13 +296,13 @@ def _most_tied(
     enough: BoolArray = counts.sum(axis=0) >= min_support
     _, z = log_odds(counts, member.sum(axis=0))
     kinds = np.array([k[1] for k in keys])
-    picked: set[int] = set()
+    picked: dict[int, float] = {}
     for kind in np.unique(kinds):
         places = np.flatnonzero(enough & (kinds == kind))
         for g in range(counts.shape[0]):
             tied = places[np.argsort(-z[g, places], kind="stable")][:top_n]
-            picked.update(p for p in tied.tolist() if z[g, p] > 0)
-    return [keys[p] for p in sorted(picked)]
+            picked.update({p: float(z[g, p]) for p in tied.tolist() if z[g, p] > 0})
+    return [keys[p] for p in sorted(picked, key=lambda p: (-picked[p], keys[p]))]
 
 
 def _names(keys: Sequence[tuple[str, str]]) -> list[str]:
