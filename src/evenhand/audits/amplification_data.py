@@ -345,7 +345,8 @@ def _pairs(train: Any, outputs: Any, support: int) -> list[tuple[int, ...]]:
 
 
 def _triples(pairs: Sequence[tuple[int, ...]], live: dict[str, Any], support: int) -> list[tuple[int, ...]]:
-    known, found = set(pairs), []
+    known = set(pairs)
+    found: list[tuple[int, ...]] = []
     base = {k: m.tocsc() for k, m in live.items()}
     for i, j in sorted(known):
         for _, k in [p for p in known if p[0] == j and (i, p[1]) in known]:

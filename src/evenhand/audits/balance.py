@@ -202,7 +202,8 @@ def balanced(
 def _dealt(chosen: Selection, pattern: Any, sizes: Any, whole: bool, seed: int) -> FloatArray:
     """The weight of each image: alike images share an amount, or which of them stay is drawn."""
     if not whole:
-        return np.asarray(chosen.kept / np.maximum(sizes, 1), dtype=float)[pattern]
+        shares_kept: FloatArray = np.asarray(chosen.kept / np.maximum(sizes, 1), dtype=float)
+        return np.asarray(shares_kept[pattern])
     order = np.random.default_rng(seed).permutation(len(pattern))
     by_pattern = order[np.argsort(pattern[order], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]

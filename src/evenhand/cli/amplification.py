@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from evenhand._errors import UsageError
 from evenhand._spec import Spec
+from evenhand.audits.corpus import Rule
 from evenhand.cli.options import level_option, out_option
 from evenhand.cli.output import perform
 
@@ -139,7 +140,7 @@ def balance_command(
 
     made = balance(
         str(captions), alpha=alpha, groups=_names(groups), items=_items(item), weights=weights, text=text, id=id,
-        rule=rule, min_support=min_support, top_n=top_n, to=to,
+        rule=cast("Rule", rule), min_support=min_support, top_n=top_n, to=to,
     )  # fmt: skip
     typer.echo(made.summary())
     if to is not None:

@@ -19,7 +19,7 @@ def shares(counts: FloatArray) -> FloatArray:
     [[0.75, nan], [0.25, nan]]
     """
     total = counts.sum(axis=-2, keepdims=True)
-    return np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
+    return np.asarray(np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0))
 
 
 def sides(counts: FloatArray) -> BoolArray:
@@ -82,7 +82,7 @@ def pmi(counts: FloatArray, rows: FloatArray) -> FloatArray:
     """
     expected = counts.sum(axis=0, keepdims=True) * rows[:, None] / max(float(rows.sum()), 1.0)
     ratio = np.divide(counts, expected, out=np.zeros(counts.shape), where=expected > 0)
-    return np.log2(ratio, out=np.full(counts.shape, np.nan), where=ratio > 0)
+    return np.asarray(np.log2(ratio, out=np.full(counts.shape, np.nan), where=ratio > 0))
 
 
 def item_epsilon(counts: FloatArray, rows: FloatArray, *, prior: float = 1.0) -> FloatArray:

@@ -29,7 +29,8 @@ class Directional:
         """P(prediction | given) − P(truth | given), (…, A, T); NaN where the condition never holds."""
         shape = np.broadcast_shapes(self.both.shape, self.given.shape)
         given = np.broadcast_to(self.given, shape)
-        return np.divide(self.predicted - self.both, given, out=np.full(shape, np.nan), where=given > 0)
+        gap = self.predicted - self.both
+        return np.asarray(np.divide(gap, given, out=np.full(shape, np.nan), where=given > 0))
 
 
 def signs(both: FloatArray, attributes: FloatArray, tasks: FloatArray, n: FloatArray | float) -> FloatArray:
