@@ -85,7 +85,6 @@ def mean_difference(
     *,
     score: str,
     over: Sequence[str],
-    measure: str = "mean score",
     given: str | None = None,
     within: BoolArray | None = None,
     level: float = 0.95,
@@ -113,7 +112,7 @@ def mean_difference(
     )
     inference = exact_where_constant(inference)
     estimate = Estimate(
-        measure=measure,
+        measure=f"mean {score}",
         contrast="difference",
         group=group.label,
         reference=reference.label,

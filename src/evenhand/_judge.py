@@ -110,7 +110,8 @@ def because(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) ->
     e = item.estimate
     if e.value is None or e.low is None or e.high is None:
         return f"No conclusion: {e.why_not or 'the gap has no interval'}."
-    gap = f"{_name(e.group)} minus {_name(e.reference)} is {e.value:+.3f} ({e.level:.0%} interval {e.low:+.3f} to {e.high:+.3f})"
+    interval = f"{100 * e.level:g} % interval {_signed(e.low)} to {_signed(e.high)}"
+    gap = f"{_name(e.group)} minus {_name(e.reference)} is {_signed(e.value)} ({interval})"
     bounds = (
         f"±{tolerance[1]:g}" if tolerance[0] == -tolerance[1] else f"{tolerance[0]:g} to {tolerance[1]:g}"
     )
@@ -124,7 +125,14 @@ def because(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) ->
         return (
             f"{gap}: beyond the tolerance of {bounds}, but chance alone can explain a gap of this size here."
         )
+    p = e.p_adjusted if e.p_adjusted is not None else e.p_value
+    if p is not None and p < 1.0 - e.level:
+        return f"{gap}: there is a gap, but whether it stays inside the tolerance of {bounds} is uncertain."
     return f"{gap}: too uncertain to place inside the tolerance of {bounds}."
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−")
 
 
 def _name(side: str) -> str:

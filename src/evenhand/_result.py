@@ -459,7 +459,7 @@ def _require(package: str) -> Any:
         return import_module(package)
     except ImportError:
         raise UsageError(
-            "extra-missing",
+            "missing-extra",
             f"{package} is not installed",
             expected="pandas and polars come with the extra `frames`",
             hint="pip install 'evenhand[frames]'",

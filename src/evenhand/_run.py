@@ -7,7 +7,7 @@ nothing of groups.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,8 +17,7 @@ import numpy as np
 from evenhand._errors import BudgetSpent
 from evenhand._model import Factor, FloatArray, Observations, Plan, Probes, Replies, Subject
 from evenhand._store import Journal
-from evenhand.subjects.python import join
-from evenhand.subjects.wrappers import Batched, Cached
+from evenhand.subjects.wrappers import Arrivals, Batched, Cached, Streaming, gather
 
 Progress = Callable[[int, int], None]
 """Called with (rows asked so far, rows failed so far) after every batch."""
@@ -72,24 +71,25 @@ def ask(
     array([1., 2.])
     """
     columns = _Columns(keep)
-    asked, stopped = 0, None
+    stopped: str | None = None
+
+    def report(rows: int, failed: int) -> None:
+        if progress is not None:
+            progress(columns.rows + rows, sum(columns.failures.values()) + failed)
+
     try:
         probes = next(plan)
-        while True:
+        while stopped is None:
             answers = []
             for repeat in range(repeats):
                 wrapped = _wrap(subject, journal, repeat, batch_size)
-                replies, stopped = _one_step(wrapped, probes, executor, batch_size)
+                replies, stopped = _step(wrapped, probes.inputs, executor, batch_size, report)
                 columns.add(probes, replies, repeat if repeats > 1 else None)
                 answers.append(replies)
-                asked += len(probes)
-                if progress is not None:
-                    progress(asked, sum(columns.failures.values()))
                 if stopped:
                     break
-            if stopped:
-                break
-            probes = plan.send(_mean(answers))
+            if stopped is None:
+                probes = plan.send(_mean(answers))
     except StopIteration:
         pass
     finally:
@@ -97,52 +97,41 @@ def ask(
     return Asked(observations=columns.observations(), failures=columns.failures, stopped=stopped)
 
 
-def _wrap(subject: Subject, journal: Journal | None, repeat: int, batch_size: int) -> Subject:
-    if journal is None:
-        return subject
-    return Cached(subject=Batched(subject=subject, size=batch_size), journal=journal, repeat=repeat)
+def _wrap(subject: Subject, journal: Journal | None, repeat: int, batch_size: int) -> Streaming:
+    batched = Batched(subject=subject, size=batch_size)
+    return batched if journal is None else Cached(subject=batched, journal=journal, repeat=repeat)
 
 
-def _one_step(
-    subject: Subject, probes: Probes, executor: Executor | None, batch_size: int
+def _step(
+    subject: Streaming, inputs: Sequence[Any], executor: Executor | None, batch_size: int, report: Progress
 ) -> tuple[Replies, str | None]:
-    n = len(probes)
-    if isinstance(subject, Cached) and executor is None:
-        return _guarded(subject, probes.inputs)
-    starts = range(0, n, batch_size)
-    parts = (probes.inputs[s : s + batch_size] for s in starts)
-    mapped: Iterable[tuple[Replies, str | None]]
-    mapped = (
-        executor.map(lambda part: _guarded(subject, part), parts)
-        if executor
-        else (_guarded(subject, p) for p in parts)
-    )
-    replies: list[Replies] = []
+    """The replies to one batch of probes, and why the run must end with it (a spent budget), if it must."""
+    parts: list[tuple[Any, Replies]] = []
+    done = failed = 0
     stopped = None
-    for answer, why in mapped:
-        replies.append(answer)
-        stopped = stopped or why
-        if why and executor is None:
-            break
-    lengths = [min(batch_size, n - s) for s in starts]
-    for length in lengths[len(replies) :]:
-        replies.append(
-            Replies(scores={}, errors=dict.fromkeys(range(length), "not asked: the budget is spent"))
-        )
-    return (replies[0] if len(replies) == 1 else join(replies, lengths)), stopped
-
-
-def _guarded(subject: Subject, inputs: Sequence[Any]) -> tuple[Replies, str | None]:
-    """A spent budget ends the run; what arrived before it counts."""
     try:
-        return subject(inputs), None
+        for rows, replies in _arriving(subject, inputs, executor, batch_size):
+            parts.append((rows, replies))
+            done += len(rows)
+            failed += len(replies.errors)
+            report(done, failed)
     except BudgetSpent as spent:
-        arrived: Replies | None = getattr(spent, "arrived", None)
-        if arrived is None:
-            arrived = Replies(
-                scores={}, errors=dict.fromkeys(range(len(inputs)), "not asked: the budget is spent")
-            )
-        return arrived, spent.message
+        stopped = spent.message
+    return gather(
+        parts, len(inputs), missing="not asked: the run ended" if stopped else "no reply arrived"
+    ), stopped
+
+
+def _arriving(
+    subject: Streaming, inputs: Sequence[Any], executor: Executor | None, batch_size: int
+) -> Arrivals:
+    if executor is None:
+        yield from subject.arrivals(inputs)
+        return
+    starts = range(0, len(inputs), batch_size)
+    parts = (inputs[start : start + batch_size] for start in starts)
+    for start, replies in zip(starts, executor.map(subject, parts), strict=True):
+        yield start + np.arange(min(batch_size, len(inputs) - start)), replies
 
 
 def _mean(answers: list[Replies]) -> Replies:
@@ -162,9 +151,11 @@ class _Columns:
         self._scores: dict[str, list[FloatArray]] = {}
         self._factors: dict[str, tuple[list[Any], dict[str, int]]] = {}
         self._lengths: list[int] = []
+        self.rows = 0
 
     def add(self, probes: Probes, replies: Replies, repeat: int | None) -> None:
         n = len(probes)
+        self.rows += n
         self.failures.update(str(reason) for reason in replies.errors.values())
         wanted = (
             replies.scores

@@ -5,7 +5,6 @@ Files are CSV, TSV, JSON lines, JSON (a list of records), Parquet and Arrow; fra
 
 from __future__ import annotations
 
-import codecs
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,46 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._encoding import decode, read_bytes
 from evenhand._errors import DataError
 from evenhand._model import Factor, FloatArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
-
-
-def decode(data: bytes, *, name: str = "the file") -> str:
-    """Bytes as text: a byte-order mark decides, then UTF-8, then Windows-1252 where every byte fits.
-
-    Raises:
-        DataError: binary data (NUL bytes) or bytes of no known encoding.
-
-    >>> decode("Zoë".encode("utf-16")), decode("Zoë".encode("latin-1"))
-    ('Zoë', 'Zoë')
-    """
-    for mark, encoding in _BOMS:
-        if data.startswith(mark):
-            return data.decode(encoding, errors="strict")
-    if b"\0" in data[:4096]:
-        guess = "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
-        half = data[:4096].count(b"\0") * 2 >= len(data[:4096]) * 0.8
-        if half:
-            return data.decode(guess)
-        raise DataError(
-            "not-text",
-            f"{name} is not a text file: it has NUL bytes",
-            hint="give CSV, JSON lines, Parquet or Arrow",
-        )
-    for encoding in ("utf-8", "cp1252", "latin-1"):
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    raise DataError(
-        "encoding", f"the encoding of {name} is not known", expected="UTF-8, UTF-16 with a mark, or Latin-1"
-    )
 
 
 def read_table(source: Any, *, columns: Sequence[str] | None = None) -> pa.Table:
@@ -156,11 +123,7 @@ def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Iterable[Any]]
 def _read_file(path: Path) -> pa.Table:
     import pyarrow as pa
 
-    if not path.exists():
-        near = [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
-        raise DataError("no-such-file", "there is no such file", given=path, available=sorted(near)[:50])
-    if path.is_file() and path.stat().st_size == 0:
-        raise DataError("empty-file", "the file is empty", given=path)
+    read_bytes(path, most=64)
     suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
     try:
         table = _reader(suffix.lower().removesuffix(".gz"), path)(path)

@@ -12,7 +12,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "src" / "evenhand").rglob("*.py"))
-HEAVY = ("scipy.stats", "pandas", "polars", "sklearn", "torch", "pyarrow", "statsmodels", "boto3", "aiohttp", "jinja2")
+HEAVY = (
+    "scipy.stats",
+    "pandas",
+    "polars",
+    "sklearn",
+    "torch",
+    "pyarrow",
+    "statsmodels",
+    "boto3",
+    "aiohttp",
+    "jinja2",
+)
 
 
 def code_lines(path: Path) -> int:
@@ -21,7 +32,9 @@ def code_lines(path: Path) -> int:
     tree = ast.parse(text)
     documentation: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
+        if isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        ) and ast.get_docstring(node):
             first = node.body[0]
             documentation.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
     return sum(
@@ -82,7 +95,12 @@ def test_no_committed_file_names_a_machine_or_a_package_host() -> None:
     named = []
     for name in listed.stdout.splitlines():
         path = ROOT / name
-        if name in allowed or path.suffix not in texts or not path.is_file() or path.stat().st_size > 2_000_000:
+        if (
+            name in allowed
+            or path.suffix not in texts
+            or not path.is_file()
+            or path.stat().st_size > 2_000_000
+        ):
             continue
         if pattern.search(path.read_text(encoding="utf-8", errors="replace")):
             named.append(name)

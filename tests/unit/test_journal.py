@@ -56,7 +56,9 @@ def test_the_file_is_private(tmp_path: Path) -> None:
     assert mode == 0o600
 
 
-@pytest.mark.parametrize("content", [b"not a database at all, but long enough to be one" * 40, b"SQLite format 3\0" + b"x" * 4000])
+@pytest.mark.parametrize(
+    "content", [b"not a database at all, but long enough to be one" * 40, b"SQLite format 3\0" + b"x" * 4000]
+)
 def test_a_damaged_or_foreign_file_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     """Nothing is overwritten that evenhand did not write."""
     path = tmp_path / "j.sqlite"
@@ -138,7 +140,9 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
             print(i, flush=True)
         """
     )
-    with subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True
+    ) as child:
         assert child.stdout is not None
         last = -1
         for line in child.stdout:

@@ -54,6 +54,16 @@ HE_TO_THEY = [
     ("He discusses, focuses and buzzes.", "They discuss, focus and buzz."),
     ("He relies on it.", "They rely on it."),
     ("He lies.", "They lie."),
+    ("What's he doing? Who’s he?", "What are they doing? Who are they?"),
+    ("Where's he been?", "Where have they been?"),
+    ("He - as always - was late.", "They - as always - were late."),
+    ("He gets up, has breakfast and goes to work.", "They get up, have breakfast and go to work."),
+    ("It is he who decides.", "It is they who decide."),
+    ("He eats apples and pears every day.", "They eat apples and pears every day."),
+    (
+        "The patient reports that he has no pain, denies smoking, and takes aspirin.",
+        "The patient reports that they have no pain, deny smoking, and take aspirin.",
+    ),
     ("Everyone knows he's married.", "Everyone knows they're married."),
     ("He himself wrote it.", "They themself wrote it."),
     ("He plays football and the piano.", "They play football and the piano."),
@@ -174,6 +184,9 @@ def test_pronouns_inside_larger_things_are_kept(text: str) -> None:
         ("Every applicant must bring his or her passport.", "she", "alternative"),
         ("I paid her five pounds.", "he", "object or possessive"),
         ("They put it down.", "she", "present or past"),
+        ("He said: “I am tired” and was gone.", "they", "agreement"),
+        ("They elected her president.", "he", "object or possessive"),
+        ("I watched her leave her home.", "he", "object or possessive"),
     ],
 )
 def test_what_cannot_be_decided_is_flagged(text: str, pronouns: str, about: str) -> None:

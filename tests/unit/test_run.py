@@ -22,7 +22,9 @@ def grid(n: int, batch: int = 4) -> Plan:
     def steps() -> Plan:
         for start in range(0, n, batch):
             rows = range(start, min(start + batch, n))
-            yield Probes(inputs=[f"t{i}" for i in rows], factors={"text": Factor.of([f"u{i % 3}" for i in rows])})
+            yield Probes(
+                inputs=[f"t{i}" for i in rows], factors={"text": Factor.of([f"u{i % 3}" for i in rows])}
+            )
 
     return steps()
 

@@ -35,7 +35,13 @@ def test_a_callable_may_return_any_of_the_usual_shapes(raw: Any, expected: dict[
 
 @pytest.mark.parametrize(
     ("raw", "slug"),
-    [([0.1], "reply-length"), (None, "reply-type"), ("ab", "reply-type"), (["x", "y"], "reply-type"), (np.zeros((2, 2, 2)), "reply-shape")],
+    [
+        ([0.1], "reply-length"),
+        (None, "reply-type"),
+        ("ab", "reply-type"),
+        (["x", "y"], "reply-type"),
+        (np.zeros((2, 2, 2)), "reply-shape"),
+    ],
     ids=["too few", "nothing", "text", "words", "three dimensions"],
 )
 def test_a_reply_of_the_wrong_shape_is_one_clear_error(raw: Any, slug: str) -> None:
@@ -53,9 +59,13 @@ def test_nan_and_infinity_are_errors_and_never_scores() -> None:
     assert np.isnan(found.scores["b"]).tolist() == [False, True, True]
 
 
-def test_a_user_module_is_named_by_module_and_attribute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_module_is_named_by_module_and_attribute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The current folder counts, as it does for `python -m`."""
-    (tmp_path / "my_scorer_xyz.py").write_text("def predict(texts):\n    return [len(t) / 10 for t in texts]\n")
+    (tmp_path / "my_scorer_xyz.py").write_text(
+        "def predict(texts):\n    return [len(t) / 10 for t in texts]\n"
+    )
     monkeypatch.chdir(tmp_path)
     assert subject("my_scorer_xyz:predict")(["abc"]).scores["score"].tolist() == [0.3]
     assert subject("my_scorer_xyz.py:predict")(["abc"]).scores["score"].tolist() == [0.3]
@@ -63,7 +73,11 @@ def test_a_user_module_is_named_by_module_and_attribute(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("vadr", "did you mean 'vader'"), ("nosuchmodule_:f", "no module"), ("math:sqroot", "did you mean 'sqrt'")],
+    [
+        ("vadr", "did you mean 'vader'"),
+        ("nosuchmodule_:f", "no module"),
+        ("math:sqroot", "did you mean 'sqrt'"),
+    ],
 )
 def test_an_unknown_subject_says_what_there_is(name: str, words: str) -> None:
     """A typing error gets the near names."""
@@ -119,7 +133,9 @@ def test_limited_spaces_calls_and_characters() -> None:
     for _ in range(5):
         limited(["a", "b"])
     assert now[0] == pytest.approx(0.8)
-    slow = Limited(subject=Scripted(replies={}, default=0.0), characters=100, clock=lambda: now[0], sleep=sleep)
+    slow = Limited(
+        subject=Scripted(replies={}, default=0.0), characters=100, clock=lambda: now[0], sleep=sleep
+    )
     start = now[0]
     slow(["x" * 50])
     slow(["x" * 50])

@@ -13,8 +13,9 @@ import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 import pytest
 
+from evenhand._encoding import decode
 from evenhand._errors import DataError
-from evenhand._table import decode, factor, numbers, read_table, text_column
+from evenhand._table import factor, numbers, read_table, text_column
 
 COLUMNS = {"score": [0.5, None, 2.0], "sex": ["F", None, "M"]}
 
@@ -38,7 +39,9 @@ def test_every_format_gives_the_same_columns(tmp_path: Path, suffix: str) -> Non
     assert list(factor(table, "sex")) == ["F", None, "M"]
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=["pandas", "polars", "arrow", "dict"])
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=["pandas", "polars", "arrow", "dict"]
+)
 def test_every_frame_gives_the_same_columns(make: Any) -> None:
     """Engines are a detail of the caller."""
     table = read_table(make(COLUMNS))
@@ -65,7 +68,10 @@ def test_booleans_and_whole_numbers_are_labels_as_people_write_them() -> None:
     """1.0 and 1 are one group; True is a group."""
     table = read_table({"a": [1.0, 2.0, None], "b": [True, False, True], "c": [3, 4, 3]})
     assert list(factor(table, "a")) == ["1", "2", None]
-    assert sorted(factor(table, "b").levels) == ["False", "True"] or sorted(factor(table, "b").levels) == ["false", "true"]
+    assert sorted(factor(table, "b").levels) == ["False", "True"] or sorted(factor(table, "b").levels) == [
+        "false",
+        "true",
+    ]
     assert list(factor(table, "c")) == ["3", "4", "3"]
 
 
@@ -83,7 +89,9 @@ def test_booleans_and_whole_numbers_are_labels_as_people_write_them() -> None:
         ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "unreadable-file"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_one_clear_error(tmp_path: Path, name: str, content: bytes, slug: str) -> None:
+def test_a_file_that_cannot_be_used_is_one_clear_error(
+    tmp_path: Path, name: str, content: bytes, slug: str
+) -> None:
     """Each kind of trouble has its own name."""
     path = tmp_path / name
     path.write_bytes(content)

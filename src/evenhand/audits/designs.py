@@ -13,6 +13,7 @@ import numpy as np
 from evenhand._errors import UsageError
 from evenhand._model import Factor, Plan, Probes
 from evenhand.plans._slots import slot_keys
+from evenhand.plans.civil import CATEGORIES, civil_comments, is_civil_comments
 from evenhand.plans.grid import Grid
 from evenhand.plans.identity import identity_templates
 from evenhand.plans.pairs import pair_grid
@@ -36,6 +37,7 @@ class Part:
         name: marks its probes in the factor `category`.
         attributes: factor of the terms → name of the attribute in the result.
         word: what a reader calls one of its terms.
+        templates: what the grid was made from, where it was made from templates.
         sampled: True where the terms are a sample of their group (names), False where the group is the term.
     """
 
@@ -44,13 +46,15 @@ class Part:
     attributes: Mapping[str, str]
     word: str
     sampled: bool = False
+    templates: Templates | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """All grids of an audit, asked one after the other."""
+    """All grids of an audit, asked one after the other; `noticed`: what reading the texts brought up."""
 
     parts: tuple[Part, ...]
+    noticed: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return sum(len(part.grid) for part in self.parts)
@@ -94,6 +98,8 @@ def design(
     groups: Sequence[str] | None = None,
     control: bool = True,
     text_column: str | None = None,
+    most_texts: int | None = None,
+    seed: int = 0,
 ) -> Design:
     """The grids that these texts and terms make.
 
@@ -103,17 +109,25 @@ def design(
         replace: the name that stands in the texts.
         groups: the attributes to compare; all of the terms by default.
         control: also ask the text without the term, where it stays grammatical.
+        most_texts: an even random sample (by `seed`) of so many texts, of larger files.
+
+    A CSV in the layout of Civil Comments is streamed: the comments of each category of identity terms are chosen by
+    its identity columns, and `toxicity` ≥ ½ becomes their label.
 
     Raises:
         UsageError: names without a place for them, unknown groups, no text that fits.
     """
     lists = [terms] if isinstance(terms, str | os.PathLike | Terms) else list(terms)
-    parts: list[Part] = []
-    source = _texts(texts, text_column)
-    for item in lists:
-        parts += _parts(
-            source, item if isinstance(item, Terms) else load_terms(item), replace, control, groups
-        )
+    chosen = [item if isinstance(item, Terms) else load_terms(item) for item in lists]
+    noticed: tuple[str, ...] = ()
+    if isinstance(texts, str | os.PathLike) and is_civil_comments(texts):
+        parts = [part for item in chosen for part in _civil(texts, item, control, groups, most_texts, seed)]
+    else:
+        source = _texts(texts, text_column)
+        noticed = source.flags if isinstance(source, Texts) else ()
+        if most_texts is not None and isinstance(source, Texts):
+            source = _sampled(source, most_texts, seed)
+        parts = [part for item in chosen for part in _parts(source, item, replace, control, groups)]
     if groups is not None:
         known = list(dict.fromkeys(a for part in parts for a in part.attributes if not a.endswith(REST)))
         for name in groups:
@@ -125,7 +139,7 @@ def design(
             {f: a for f, a in part.attributes.items() if f.removesuffix(REST) in groups} for part in parts
         ]
         parts = [replaced(part, attributes=mine) for part, mine in zip(parts, kept, strict=True) if mine]
-    return Design(parts=tuple(_told_apart(parts)))
+    return Design(parts=tuple(_told_apart(parts)), noticed=noticed)
 
 
 def _attribute_factors(part: Part, probes: Probes) -> dict[str, Factor]:
@@ -156,6 +170,73 @@ def _named_attributes(terms: Terms) -> dict[str, str]:
     return named
 
 
+def _sampled(source: Texts, most: int, seed: int) -> Texts:
+    if len(source) <= most:
+        return source
+    rows = np.sort(np.random.default_rng(seed).choice(len(source), size=most, replace=False))
+    return replaced(
+        source,
+        ids=tuple(source.ids[i] for i in rows),
+        texts=tuple(source.texts[i] for i in rows),
+        factors={name: factor[rows] for name, factor in source.factors.items()},
+    )
+
+
+def _civil(
+    path: str | os.PathLike[str],
+    terms: Terms,
+    control: bool,
+    groups: Sequence[str] | None,
+    most: int | None,
+    seed: int,
+) -> list[Part]:
+    found = []
+    for category in terms.factors:
+        if category not in CATEGORIES or (groups is not None and category not in groups):
+            continue
+        source = _comments(path, category)
+        if len(source):
+            chosen = source if most is None else _sampled(source, most, seed)
+            found += _identity(chosen, terms, category, control, alone=len(terms.factors) == 1)
+    if not found:
+        raise UsageError(
+            "no-identity-terms",
+            "no comment of these categories mentions any of the terms",
+            given=f"{path}, {terms.id}",
+            available=list(CATEGORIES),
+        )
+    return found
+
+
+def _comments(path: str | os.PathLike[str], category: str) -> Texts:
+    ids: list[str] = []
+    texts: list[str] = []
+    toxic: list[str | None] = []
+    for batch in civil_comments(path, category):
+        ids += batch.ids
+        texts += batch.texts
+        toxic += [None if np.isnan(t) else str(int(t >= 0.5)) for t in batch.toxicity]
+    labels = Factor.of(toxic)
+    return Texts(id="civil comments", ids=tuple(ids), texts=tuple(texts), factors={"label": labels})
+
+
+def design_of(arguments: Mapping[str, Any]) -> Design:
+    """The design of a saved call of `audit_text`."""
+    texts = arguments["texts"]
+    if isinstance(texts, Design):
+        return texts
+    names = ("replace", "groups", "control", "text_column", "most_texts", "seed")
+    given = {name: arguments[name] for name in names if arguments.get(name) is not None}
+    if isinstance(given.get("groups"), str):
+        given["groups"] = [given["groups"]]
+    return design(texts, arguments["terms"], **given)
+
+
+def together(designs: Sequence[Design]) -> Design:
+    """Several designs as one; attributes of the same name are told apart."""
+    return Design(parts=tuple(_told_apart([part for made in designs for part in made.parts])))
+
+
 def _told_apart(parts: Sequence[Part]) -> list[Part]:
     """Two parts may compare the same attribute by other means (names of a race, words for a race): two families."""
     seen: set[str] = set()
@@ -180,7 +261,7 @@ def _texts(texts: Any, column: str | None) -> Texts | Templates:
 def _parts(
     source: Texts | Templates, terms: Terms, replace: str | None, control: bool, groups: Sequence[str] | None
 ) -> list[Part]:
-    if isinstance(source, Texts) and any(slot_keys(text) for text in source.texts):
+    if isinstance(source, Texts) and any(_has_slot(text, terms) for text in source.texts):
         made = templates(list(source.texts))
         source = _with_factors(made, source)
     if isinstance(source, Templates):
@@ -208,6 +289,19 @@ def _parts(
     return found
 
 
+_PERSON_SLOTS = frozenset({"name", "person", "pronoun", "term", "identity"})
+
+
+def _has_slot(text: str, terms: Terms) -> bool:
+    """Whether braces in a text are slots for these terms, not the text's own."""
+    if "{" not in text:
+        return False
+    try:
+        return bool(set(slot_keys(text)) & (_PERSON_SLOTS | set(terms.factors)))
+    except UsageError:  # a stray brace: free text
+        return False
+
+
 def _with_factors(made: Templates, source: Texts) -> Templates:
     return replaced(made, ids=tuple(source.ids), factors=dict(source.factors))
 
@@ -225,7 +319,9 @@ def _from_templates(source: Templates, terms: Terms, control: bool) -> list[Part
         mine = _with_slot(source, category)
         if mine is not None:
             grid = mine.grid(_of_category(terms, category), control=control)
-            found.append(Part(name=category, grid=grid, attributes={category: category}, word="term"))
+            found.append(
+                Part(name=category, grid=grid, attributes={category: category}, word="term", templates=mine)
+            )
     if not found:
         raise UsageError(
             "no-slot",
@@ -270,6 +366,7 @@ def _named(source: Texts, terms: Terms, replace: str | None) -> Part:
     made = person_templates(source.texts, replace, ids=source.ids, factors=source.factors)
     return Part(
         name="names",
+        templates=made,
         grid=made.grid(terms),
         attributes=_named_attributes(terms),
         word=_word(terms),
@@ -286,7 +383,7 @@ def _identity(source: Texts, terms: Terms, category: str, control: bool, *, alon
             raise
         return []
     grid = made.grid(chosen, control=control)
-    return [Part(name=category, grid=grid, attributes={category: category}, word="term")]
+    return [Part(name=category, grid=grid, attributes={category: category}, word="term", templates=made)]
 
 
 def _word(terms: Terms) -> str:
@@ -300,8 +397,3 @@ def skipped(made: Design) -> Mapping[str, int]:
         for item in part.grid.skipped:
             counted[item.reason] = counted.get(item.reason, 0) + 1
     return counted
-
-
-def flagged(made: Design, codes: Factor) -> Mapping[str, int]:
-    """Flag → rows that carry it."""
-    return {flag: n for flag, n in codes.counts().items() if flag and n}

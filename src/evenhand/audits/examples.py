@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from evenhand._model import BoolArray, Exhibit, Finding, FloatArray, Observations, Scalar
+from evenhand._model import BoolArray, Exhibit, Finding, FloatArray, IntArray, Observations, Scalar
 from evenhand.audits.designs import Design
 
 EACH = 3
@@ -30,13 +31,13 @@ def examples(
         e = finding.estimate
         attribute, _, level = e.group.partition("=")
         other = e.reference.partition("=")[2]
-        if attribute in seen or not other or e.given or e.value is None or not e.measure.startswith("mean"):
+        if attribute in seen or not other or e.given or e.value is None or e.measure != f"mean {score}":
             continue
         seen.add(attribute)
         a = observations.groups[attribute].is_level(level)
         b = observations.groups[attribute].is_level(other)
         for high, low, text in _widest(observations, a, b, score, np.sign(e.value) or 1.0):
-            cells = (
+            cells: tuple[Scalar, ...] = (
                 f"{level} − {other}",
                 observations.units["text"].levels[text],
                 made.render(low if repeats == 1 else _position(observations, low)),
@@ -52,13 +53,7 @@ def examples(
         columns=kept,
         note="Single examples illustrate; they prove nothing. The changed words are marked.",
         chart="examples",
-        encode={
-            "before": "before",
-            "after": "after",
-            "label": "comparison",
-            "score_before": "score before",
-            "score_after": "score after",
-        },
+        encode={"before": "before", "after": "after"},
     )
 
 
@@ -78,9 +73,7 @@ def _widest(
     return [(int(high[t]), int(low[t]), t) for t in order]
 
 
-def _extreme(
-    values: FloatArray, codes: np.ndarray[tuple[int], np.dtype[np.signedinteger]], n: int
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:  # type: ignore[type-arg]
+def _extreme(values: FloatArray, codes: IntArray, n: int) -> npt.NDArray[np.int64]:
     """The row with the largest value of every text; −1 where a text has none."""
     best = np.full(n, -1, dtype=np.int64)
     rows = np.flatnonzero(np.isfinite(values) & (codes >= 0))

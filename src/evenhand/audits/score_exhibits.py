@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from evenhand._estimate import Evidence, Side, group_sides
+from evenhand._judge import CORRECTIONS
 from evenhand._model import BoolArray, Exhibit, FloatArray, Observations, Scalar
-from evenhand.audits.scoring import Analysis, Plan, all_pairs, samples_of
+from evenhand.audits.scoring import OTHERS, Analysis, Plan, all_pairs, samples_of
 from evenhand.stats.crossed import difference
 from evenhand.stats.influence import influence
 from evenhand.stats.interval import Inference
@@ -135,10 +136,12 @@ def heat_map(
     observations: Observations, plan: Plan, sides: Sequence[Side], over: Sequence[str], attribute: str
 ) -> Exhibit:
     """Every pair of groups: mean of the row minus mean of the column, and whether it reaches the tolerance."""
-    names = ("group", "reference", "gap", "low", "high", "p_value", "beyond tolerance")
+    names = ("group", "reference", "gap", "low", "high", "p_value", "p_adjusted", "beyond tolerance")
     rows: Rows = {name: [] for name in names}
     low, high = plan.tolerance
-    for a, b, inference in all_pairs(observations, plan, sides, over):
+    found = all_pairs(observations, plan, sides, over)
+    adjusted = CORRECTIONS[plan.correction]([inference.p_value for _, _, inference in found])
+    for (a, b, inference), p_adjusted in zip(found, adjusted, strict=True):
         for first, second, sign in ((a, b, 1.0), (b, a, -1.0)):
             value = None if inference.value is None else sign * inference.value
             bounds = sorted(sign * v for v in (inference.low, inference.high) if v is not None)
@@ -149,6 +152,7 @@ def heat_map(
                 bounds[0] if len(bounds) == 2 else None,
                 bounds[1] if len(bounds) == 2 else None,
                 inference.p_value,
+                p_adjusted,
                 None if value is None else not low < value < high,
             )
             for name, cell in zip(names, cells, strict=True):
@@ -156,7 +160,7 @@ def heat_map(
     return Exhibit(
         title=f"Pairwise gaps by {attribute}",
         columns=rows,
-        note="Mean of the row's group minus mean of the column's group; p-values are raw, the claims above are corrected.",
+        note="Mean of the row's group minus mean of the column's group; p_adjusted is corrected for all pairs shown.",
         chart="heatmap",
         encode={"x": "reference", "y": "group", "value": "gap"},
     )
@@ -374,25 +378,15 @@ def diagnostic_table(observations: Observations, plan: Plan, chosen: Sequence[Ev
 def _masks(observations: Observations, plan: Plan, item: Evidence) -> tuple[BoolArray, BoolArray]:
     usable = np.isfinite(observations.columns[plan.score])
     group, reference = item.estimate.group, item.estimate.reference
-    first = _rows_of(observations, group)
-    second = _rows_of(observations, reference)
-    if second is None:  # "all other groups of race"
-        attribute = group.partition("=")[0]
-        second = (observations.groups[attribute].codes >= 0) & ~_sure(first)
-    return _sure(first) & usable, second & usable
+    first, second = _rows_of(observations, group), _rows_of(observations, reference)
+    if reference.endswith(f"={OTHERS}"):
+        second = (observations.groups[group.partition("=")[0]].codes >= 0) & ~first
+    return first & usable, second & usable
 
 
-def _sure(rows: BoolArray | None) -> BoolArray:
-    if rows is None:
-        raise ValueError("a comparison names no group")
-    return rows
-
-
-def _rows_of(observations: Observations, label: str) -> BoolArray | None:
+def _rows_of(observations: Observations, label: str) -> BoolArray:
     attribute, _, level = label.partition("=")
-    return (
-        observations.groups[attribute].is_level(level) if attribute in observations.groups and level else None
-    )
+    return observations.groups[attribute].is_level(level)
 
 
 def _comparison(item: Evidence) -> str:

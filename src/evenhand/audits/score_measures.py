@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from evenhand._estimate import Evidence, evidence, group_sides
 from evenhand._judge import judge
-from evenhand._model import BoolArray, Estimate, Exhibit, FloatArray, Observations, Scalar
+from evenhand._model import BoolArray, Estimate, Exhibit, FloatArray, IntArray, Observations, Scalar
 from evenhand.audits.scoring import Analysis, Plan
 from evenhand.measures import identity_auc
 from evenhand.measures.scores import (
@@ -118,9 +118,9 @@ def _cell_means(cells: npt.NDArray[np.int64], values: FloatArray, shape: tuple[i
 def _base(
     observations: Observations,
     plan: Plan,
-    texts: npt.NDArray[np.signedinteger],
+    texts: IntArray,
     n: int,
-    part: str | None,  # type: ignore[type-arg]
+    part: str | None,
 ) -> FloatArray:
     role = observations.units.get("role")
     if role is None:
@@ -132,9 +132,7 @@ def _base(
     return _cell_means(texts[rows].astype(np.int64), score[rows], (n, 1))[:, 0]
 
 
-def _text_labels(
-    observations: Observations, texts: npt.NDArray[np.signedinteger], n: int
-) -> FloatArray | None:  # type: ignore[type-arg]
+def _text_labels(observations: Observations, texts: IntArray, n: int) -> FloatArray | None:
     if "label" not in observations.columns:
         return None
     label = observations.columns["label"]
@@ -146,27 +144,41 @@ def _spread(wide: Wide, attribute: str, plan: Plan, threshold: float | None) -> 
     level = plan.level
     every = f"terms of {attribute}"
     found = [
-        _described("score range", every, "the same text", score_range(wide.scores, level=level)),
-        _described("score deviation", every, "the same text", score_deviation(wide.scores, level=level)),
+        _described(plan.score, "score range", every, "the same text", score_range(wide.scores, level=level)),
         _described(
+            plan.score, "score deviation", every, "the same text", score_deviation(wide.scores, level=level)
+        ),
+        _described(
+            plan.score,
             "counterfactual token fairness gap",
             every,
             "the same text",
             counterfactual_token_gap(wide.scores, level=level),
         ),
         _described(
-            "individual fairness", f"groups of {attribute}", "the same text", _individual(wide, level)
+            plan.score,
+            "individual fairness",
+            f"groups of {attribute}",
+            "the same text",
+            _individual(wide, level),
         ),
     ]
     if wide.label is not None and (wide.label < 0.5).any():
         apart = counterfactual_token_gap(wide.scores, where=wide.label < 0.5, level=level)
         found.append(
-            _described("counterfactual token fairness gap", every, "the same text", apart, given="label=0")
+            _described(
+                plan.score,
+                "counterfactual token fairness gap",
+                every,
+                "the same text",
+                apart,
+                given="label=0",
+            )
         )
     if np.isfinite(wide.base).any():
-        found += _against_control(wide, attribute, level)
+        found += _against_control(wide, attribute, plan)
     if threshold is not None:
-        found += _labels(wide, every, threshold, level)
+        found += _labels(wide, every, threshold, plan)
     return found
 
 
@@ -177,7 +189,7 @@ def _individual(wide: Wide, level: float) -> Inference:
     return individual_fairness(wide.scores[::step], wide.groups, level=level)
 
 
-def _against_control(wide: Wide, attribute: str, level: float) -> list[Evidence]:
+def _against_control(wide: Wide, attribute: str, plan: Plan) -> list[Evidence]:
     """ScoreSensitivity of each group: mean over its terms of the text with a term minus the text without."""
     means = []
     codes = np.unique(wide.groups)
@@ -187,38 +199,40 @@ def _against_control(wide: Wide, attribute: str, level: float) -> list[Evidence]
         means.append(np.where(count > 0, np.nansum(cells, axis=1) / np.maximum(count, 1), np.nan))
     found = []
     for code, inference in zip(
-        codes, score_sensitivity(np.stack(means, axis=1), wide.base, level=level), strict=True
+        codes, score_sensitivity(np.stack(means, axis=1), wide.base, level=plan.level), strict=True
     ):
         label = f"{attribute}={wide.levels[int(code)]}"
-        found.append(_described("score sensitivity", label, "the text without the term", inference))
+        found.append(
+            _described(plan.score, "score sensitivity", label, "the text without the term", inference)
+        )
     return found
 
 
-def _labels(wide: Wide, every: str, threshold: float, level: float) -> list[Evidence]:
+def _labels(wide: Wide, every: str, threshold: float, plan: Plan) -> list[Evidence]:
     """Measures of label changes: a reply is positive from `threshold` on."""
     found = []
     known = np.isfinite(wide.scores).all(axis=1)
     with_base = known & np.isfinite(wide.base)
     if with_base.any():
         distance = label_distance(wide.scores[with_base] >= threshold, wide.base[with_base] >= threshold)
-        found.append(_described("label distance", every, "the text without the term", distance))
+        found.append(_described(plan.score, "label distance", every, "the text without the term", distance))
     inside = bool(((wide.scores[known] >= 0) & (wide.scores[known] <= 1)).all()) if known.any() else False
     if inside:
         scores = wide.scores[known].ravel()
         cases = np.repeat(np.arange(int(known.sum())), wide.scores.shape[1])
         label = (scores >= threshold).astype(np.intp)
-        rate = invariance_failure_rate(label, np.column_stack([1 - scores, scores]), cases, level=level)
-        found.append(_described("invariance failure", every, "the same text", rate))
+        rate = invariance_failure_rate(label, np.column_stack([1 - scores, scores]), cases, level=plan.level)
+        found.append(_described(plan.score, "invariance failure", every, "the same text", rate))
     return found
 
 
 def _described(
-    measure: str, group: str, reference: str, inference: Inference, given: str | None = None
+    score: str, measure: str, group: str, reference: str, inference: Inference, given: str | None = None
 ) -> Evidence:
     units = {"text": int(inference.detail["texts"])} if "texts" in inference.detail else {}
     n = int(inference.detail.get("n", inference.detail.get("pairs", units.get("text", 0))))
     estimate = Estimate(
-        measure=measure,
+        measure=f"{measure} of {score}",
         contrast="mean within texts",
         group=group,
         reference=reference,
@@ -239,7 +253,7 @@ def add_labels(observations: Observations, plan: Plan, analysis: Analysis) -> No
             for measure, function in MEASURES.items():
                 inference = function(score[usable], label[usable] > 0.5, side.rows[usable], level=plan.level)
                 estimate = Estimate(
-                    measure=measure,
+                    measure=f"{measure} of {plan.score}",
                     contrast="AUC" if "AUC" in measure else "AUC − ½",
                     group=side.label,
                     reference="background",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._errors import DataError
 from evenhand._judge import Correction, tolerance_of
 from evenhand._model import Factor, FloatArray, Observations
 from evenhand._result import Result
@@ -31,7 +32,6 @@ def audit_scores(
     units: str | Sequence[str] = (),
     labels: str | None = None,
     strata: str | None = None,
-    texts: str | None = None,
     reference: str | Mapping[str, str] | None = None,
     tolerance: float | tuple[float, float] = 0.1,
     weight: str | None = None,
@@ -52,7 +52,6 @@ def audit_scores(
             generalise over them. Without units every row counts as independent, and a note says so.
         labels: column with true labels (0/1), for AUCs within and across subgroups (Borkan et al. 2019).
         strata: column that classes the base texts, e.g. by sentiment.
-        texts: column with the texts themselves, for the worst examples.
         reference: the group that others are held against; all pairs by default.
         tolerance: largest difference of means that counts as even-handed, declared beforehand.
         weight: column of case weights.
@@ -142,8 +141,6 @@ def _finite(values: FloatArray) -> FloatArray:
 
 
 def _binary(table: pa.Table, name: str) -> FloatArray:
-    from evenhand._errors import DataError
-
     texts = text_column(table, name)
     seen = {t.strip().lower() for t in texts if t is not None}
     for no, yes in (

@@ -24,8 +24,13 @@ from evenhand.stats.influence import carried
 from evenhand.stats.interval import Inference
 from evenhand.stats.multiplicity import worst_pair
 
-MOST_PAIRS = 28
-"""All pairs of up to eight groups are claims of their own; with more, each group is held against the others."""
+MOST_PAIRS = 10
+"""All pairs of up to five groups are claims of their own; with more, each group is held against all the others. The heat
+map shows every pair, with p adjusted for all of them."""
+
+
+OTHERS = "all others"
+"""The level that stands for every other group of an attribute."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +168,7 @@ def _pairs(plan: Plan, attribute: str, sides: Sequence[Side]) -> tuple[list[tupl
     if len(every) <= MOST_PAIRS:
         return every, len(sides) > 2
     belongs = np.logical_or.reduce([side.rows for side in sides])
-    others = [Side(label=f"all other groups of {attribute}", rows=belongs & ~side.rows) for side in sides]
+    others = [Side(label=f"{attribute}={OTHERS}", rows=belongs & ~side.rows) for side in sides]
     return list(zip(sides, others, strict=True)), True
 
 
@@ -271,7 +276,7 @@ def _worst(
             high=None if low is None else -low,
         )
     estimate = Estimate(
-        measure=f"widest gap of {len(sides)} groups",
+        measure=f"mean {plan.score}, widest gap of {len(sides)} groups",
         contrast="difference",
         group=a.label,
         reference=b.label,

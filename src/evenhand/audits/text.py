@@ -11,20 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from evenhand._errors import UsageError
+from evenhand._errors import EvenhandError, SubjectError, UsageError
 from evenhand._judge import Correction, tolerance_of
-from evenhand._model import Exhibit, Factor, Observations, Subject
+from evenhand._model import Exhibit, Factor, Observations, Scalar, Subject
 from evenhand._result import Result
 from evenhand._run import Asked, Progress, ask
 from evenhand._store import Journal
-from evenhand.audits.designs import Design, design, skipped
+from evenhand.audits.designs import Design, design_of, skipped
 from evenhand.audits.examples import examples
 from evenhand.audits.provenance import digest_of, provenance
 from evenhand.audits.score_exhibits import add_exhibits
-from evenhand.audits.score_measures import add_measures
+from evenhand.audits.score_measures import add_labels, add_measures
 from evenhand.audits.scoring import Analysis, Plan, check_plan, compare_groups
-from evenhand.plans.templates import Templates
-from evenhand.subjects import Budgeted, Limited, subject
+from evenhand.subjects import Budgeted, Cached, Limited, subject
 from evenhand.terms import Terms
 from evenhand.terms.collide import collisions
 
@@ -41,6 +40,7 @@ def audit_text(
     reference: str | Mapping[str, str] | None = None,
     replace: str | None = None,
     text_column: str | None = None,
+    most_texts: int | None = None,
     strata: str | None = None,
     strata_subject: str | Callable[..., Any] | Subject | None = None,
     control: bool = True,
@@ -68,6 +68,7 @@ def audit_text(
         reference: the group that the others are held against; all pairs by default.
         replace: the name that stands in the texts and gives way to the names of `terms`; pronouns follow.
         text_column: column with the texts, where `texts` is a table.
+        most_texts: an even random sample of so many texts, of larger files.
         strata: column of the texts that classes them (`sentiment`); used where present.
         strata_subject: a subject whose scores of the base texts class them negative, neutral, positive instead.
         control: also ask each text without its term.
@@ -92,9 +93,12 @@ def audit_text(
     >>> audit_text(model, texts, terms="names/weat-gender", replace="Arthur").findings[0].verdict
     'disparity'
     """
-    made = design(
-        texts, terms, replace=replace, groups=_listed(groups), control=control, text_column=text_column
-    )
+    made = design_of(
+        {
+            "texts": texts, "terms": terms, "replace": replace, "groups": groups, "control": control,
+            "text_column": text_column, "most_texts": most_texts, "seed": seed,
+        }
+    )  # fmt: skip
     chosen = _subject(subject, budget, rate)
     if strata_subject is not None:
         made, strata = _classed(made, strata_subject), "sentiment"
@@ -114,54 +118,49 @@ def audit_text(
         name = _score_name(asked, score)
         _note_collisions(made, chosen, name, store, analysis)
     observations = _grouped(asked.observations, made)
-    _analyse(
-        observations,
-        made,
-        analysis,
-        name,
-        locals_of(reference, strata, tolerance, level, correction, seed),
-        threshold,
-    )
-    _note_asked(asked, made, observations, name, analysis)
+    declared = _declared(reference, strata, tolerance, level, correction, seed)
+    _analyse(observations, made, analysis, name, declared, threshold)
+    _note_asked(asked, observations, name, analysis)
     worst = examples(observations, made, analysis.findings, name, repeats=repeats)
     if len(worst):
         analysis.exhibits = {"examples": worst, **analysis.exhibits}
     arguments = {
         "terms": _named(terms), "groups": groups, "reference": reference, "replace": replace, "strata": strata,
         "control": control, "score": name, "tolerance": tolerance, "level": level, "correction": correction, "seed": seed,
-        "repeats": repeats, "threshold": threshold,
+        "repeats": repeats, "threshold": threshold, "most_texts": most_texts,
     }  # fmt: skip
+    return _result(made, asked, analysis, chosen, name, arguments)
+
+
+def _result(
+    made: Design, asked: Asked, analysis: Analysis, chosen: Subject, score: str, arguments: dict[str, Any]
+) -> Result:
+    lists = [part.grid.terms for part in made.parts]
+    bases = [base for part in made.parts for base in part.grid.bases]
     return Result(
         audit="text",
-        title=f"{chosen.id}: {name} by {', '.join(made.attributes)}",
+        title=f"{chosen.id}: {score} by {', '.join(made.attributes)}",
         findings=tuple(analysis.findings),
         exhibits=analysis.exhibits,
         notes=tuple(analysis.notes),
         counts={
             "probes": len(asked.observations),
             "failed": asked.failed,
-            "texts": len({t for part in made.parts for t in part.grid.bases}),
-            "terms": sum(len(part.grid.terms) for part in made.parts),
+            "texts": len(set(bases)),
+            "terms": sum(len(terms) for terms in lists),
         },
         provenance=provenance(
             audit_text,
             arguments,
             subject=chosen.id,
-            data={"texts": digest_of([b for part in made.parts for b in part.grid.bases])},
-            terms=[
-                {
-                    "id": part.grid.terms.id,
-                    "source": part.grid.terms.source,
-                    "licence": part.grid.terms.licence,
-                }
-                for part in made.parts
-            ],
+            data={"texts": digest_of(bases)},
+            terms=[{"id": terms.id, "source": terms.source, "licence": terms.licence} for terms in lists],
         ),
         complete=asked.stopped is None,
     )
 
 
-def locals_of(
+def _declared(
     reference: str | Mapping[str, str] | None,
     strata: str | None,
     tolerance: float | tuple[float, float],
@@ -169,7 +168,7 @@ def locals_of(
     correction: Correction,
     seed: int,
 ) -> dict[str, Any]:
-    """The declared part of a plan, checked once."""
+    """What was declared before looking, checked once."""
     return {
         "reference": reference,
         "strata": strata,
@@ -222,6 +221,8 @@ def _analyse(
                 " are about these words and generalise over texts.",
             )
         add_measures(observations, plan, analysis, threshold=threshold, name=part.name)
+        if "label" in observations.columns:
+            add_labels(observations, plan, analysis)
         add_exhibits(observations, plan, evidence, analysis)
 
 
@@ -230,10 +231,6 @@ def _subject(given: str | Callable[..., Any] | Subject, budget: int | None, rate
     if rate is not None:
         chosen = Limited(subject=chosen, calls=rate)
     return chosen if budget is None else Budgeted(subject=chosen, calls=budget)
-
-
-def _listed(groups: str | Sequence[str] | None) -> Sequence[str] | None:
-    return [groups] if isinstance(groups, str) else groups
 
 
 def _references(reference: str | Mapping[str, str] | None, attributes: Sequence[str]) -> Mapping[str, str]:
@@ -249,8 +246,6 @@ def _score_name(asked: Asked, score: str | None) -> str:
     names = list(asked.observations.columns)
     if not names:
         common = asked.failures.most_common(1)
-        from evenhand._errors import SubjectError
-
         raise SubjectError(
             "no-replies",
             "the subject answered nothing",
@@ -267,8 +262,13 @@ def _score_name(asked: Asked, score: str | None) -> str:
 def _grouped(observations: Observations, made: Design) -> Observations:
     """Attributes move from the units to the groups."""
     attributes = made.attributes
+    columns = dict(observations.columns)
+    label = observations.units.get("label")
+    if label is not None and set(label.levels) <= {"0", "1"}:
+        values = np.array([float(level) for level in label.levels] + [np.nan])
+        columns["label"] = values[label.codes]
     return Observations(
-        columns=observations.columns,
+        columns=columns,
         groups={a: observations.units[a] for a in attributes},
         units={name: factor for name, factor in observations.units.items() if name not in attributes},
         weight=observations.weight,
@@ -296,6 +296,8 @@ def _note_lengths(made: Design, analysis: Analysis) -> None:
             f"The longest text has {longest:,} characters. Some services read only the beginning of a text (500 characters"
             " have been seen); check what yours does before believing a small gap.",
         )
+    if made.noticed:
+        analysis.note("texts-noticed", " ".join(made.noticed), warning=True)
     for reason, n in skipped(made).items():
         control = reason.startswith("no control")
         text = (
@@ -314,27 +316,27 @@ def _note_collisions(
         if part.word != "name":
             continue
 
-        def single(words: Sequence[str]) -> np.ndarray[Any, Any]:
-            from evenhand.subjects import Cached
-
+        def single(words: Sequence[str]) -> list[float]:
             asking = chosen if store is None else Cached(subject=chosen, journal=store)
             try:
-                return asking(list(words)).scores.get(name, np.full(len(words), np.nan))
-            except Exception:  # the audit stands without this check
-                return np.full(len(words), np.nan)
+                found = asking(list(words)).scores.get(name)
+            except EvenhandError:  # a spent budget, say: the audit stands without this check
+                found = None
+            return [float("nan")] * len(words) if found is None else found.tolist()
 
         found = collisions(part.grid.terms, single)
-        if found:
-            listed = "; ".join(f"{c.term}: {c.reason}" for c in found[:12])
-            more = f" (and {len(found) - 12} more)" if len(found) > 12 else ""
+        words_ = [c.term for c in found if "ordinary word" in c.reason]
+        scored = [c.term for c in found if "subject scores" in c.reason]
+        if words_:
             analysis.note(
-                "name-collisions", f"Some names may be read as words. {listed}{more}.", warning=True
+                "name-collisions", f"Names that are also ordinary words: {', '.join(words_)}.", warning=True
             )
+        if scored:
+            text = f"Names on which {chosen.id} itself has an opinion ({name} of the name alone is unusual): {', '.join(scored)}."
+            analysis.note("name-collisions", text, warning=True)
 
 
-def _note_asked(
-    asked: Asked, made: Design, observations: Observations, score: str, analysis: Analysis
-) -> None:
+def _note_asked(asked: Asked, observations: Observations, score: str, analysis: Analysis) -> None:
     if asked.failed:
         reasons = "; ".join(f"{reason} × {n}" for reason, n in asked.failures.most_common(5))
         analysis.note(
@@ -354,7 +356,7 @@ def _note_asked(
         counted = {flag: n for flag, n in flags.counts().items() if n}
         if counted:
             shown = sorted(counted.items(), key=lambda item: -item[1])
-            columns = {"flag": [k for k, _ in shown], "rows": [v for _, v in shown]}
+            columns: dict[str, list[Scalar]] = {"flag": [k for k, _ in shown], "rows": [v for _, v in shown]}
             analysis.exhibits["flags"] = Exhibit(
                 title="Rewritten texts that a person should look at",
                 columns=columns,
@@ -372,6 +374,3 @@ def _named(terms: Any) -> Any:
     if isinstance(terms, str | os.PathLike):
         return str(terms)
     return [_named(item) for item in terms]
-
-
-__all__ = ["Templates", "audit_text"]

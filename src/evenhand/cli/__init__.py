@@ -5,13 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from typing import Any
 
-import click
 import typer
 
 from evenhand import __version__
 from evenhand._errors import EvenhandError
-from evenhand.cli import about, amplification, results, scores, specs, text
+from evenhand.cli import about, amplification, results, specs, text
+from evenhand.cli import scores as recorded
+
+# typer brings its own copy of click, whose names are private; BadParameter < UsageError < ClickException in both.
+ClickException: type[Any] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="evenhand",
@@ -24,7 +28,7 @@ app = typer.Typer(
     " incomplete (run the same command again to resume).",
 )
 
-for module in (text, scores, amplification, specs, results, about):
+for module in (text, recorded, amplification, specs, results, about):
     module.register(app)
 
 
@@ -46,23 +50,21 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
+INTERRUPTED = 130  # what typer returns for Ctrl-C
+
+
 def run(arguments: list[str]) -> int:
     """Run the command line with `arguments`; the exit code."""
     try:
-        code = app(arguments, standalone_mode=False, prog_name="evenhand")
-        return int(code or 0)
+        code = int(app(arguments, standalone_mode=False, prog_name="evenhand") or 0)
     except EvenhandError as error:
         typer.echo(f"evenhand: {error.render()}", err=True)
         return error.exit_code
-    except click.ClickException as error:
+    except ClickException as error:
         error.show()
         return 2
-    except (KeyboardInterrupt, click.Abort):
-        typer.echo(
-            "\nevenhand: stopped. Every reply that had arrived is kept; run the same command again to go on.",
-            err=True,
-        )
-        return 3
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # `evenhand … | head` is no error
         return 0
@@ -73,3 +75,8 @@ def run(arguments: list[str]) -> int:
         )
         typer.echo(f"evenhand: {error.strerror}: {error.filename or ''}\n  hint:      {hint}", err=True)
         return 3 if full else 2
+    if code == INTERRUPTED:
+        said = "stopped. Every reply that had arrived is kept; run the same command again to go on."
+        typer.echo(f"\nevenhand: {said}", err=True)
+        return 3
+    return code

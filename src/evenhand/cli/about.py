@@ -67,15 +67,27 @@ def _terms() -> list[tuple[str, str]]:
 
 
 def _measures() -> list[tuple[str, str]]:
-    from evenhand.measures import ABOUT
+    from importlib import import_module
 
-    return sorted(ABOUT.items())
+    from evenhand.measures import MEASURES
+
+    rows = []
+    for name, where in sorted(MEASURES.items()):
+        module, _, attribute = where.partition(":")
+        found = getattr(import_module(module), attribute)
+        about = getattr(found, "reference", None) or (found.__doc__ or "").strip().splitlines()[0]
+        rows.append((name, about))
+    return rows
 
 
 def _datasets() -> list[tuple[str, str]]:
-    from evenhand.texts import DATASETS
+    from evenhand.plans.templates import SHIPPED as TEMPLATES
+    from evenhand.texts import SHIPPED as TEXTS
 
-    return sorted(DATASETS.items())
+    return [
+        *sorted(TEXTS.items()),
+        *((name, f"templates: {about}") for name, about in sorted(TEMPLATES.items())),
+    ]
 
 
 def doctor() -> None:

@@ -289,6 +289,8 @@ def invariance_failure_rate(
 ) -> Inference:
     """Share of cases that fail (see `invariance_failures`) with Wilson's interval over cases.
 
+    Source: Ribeiro, Wu, Guestrin & Singh (2020), CheckList.
+
     >>> invariance_failure_rate([0, 1], [[0.9, 0.1], [0.3, 0.7]], [0, 0]).value
     1.0
     """

@@ -20,229 +20,36 @@ from evenhand.plans._verbs import (
     to_base,
     to_third,
 )
-from evenhand.plans._words import Words, match_case
+from evenhand.plans._words import Words, match_case, word_set
 
-SUBJECTS = frozenset(
-    [
-        "i",
-        "you",
-        "he",
-        "she",
-        "we",
-        "they",
-        "it",
-        "xe",
-        "ze",
-        "ey",
-        "fae",
-        "he's",
-        "she's",
-        "they're",
-        "it's",
-        "we're",
-        "you're",
-        "i'm",
-    ]
-)
-NESTING = frozenset(
-    [
-        "that",
-        "because",
-        "when",
-        "if",
-        "while",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "where",
-        "what",
-        "how",
-        "whether",
-        "although",
-        "though",
-        "unless",
-        "why",
-        "whenever",
-        "wherever",
-        "whatever",
-    ]
+SUBJECTS = word_set("i you he she we they it xe ze ey fae he's she's they're it's we're you're i'm")
+_PERSONS = frozenset(("he", "she", "they", "xe", "ze", "ey", "fae", "he's", "she's", "they're"))
+NESTING = word_set(
+    "that because when if while which who whom whose where what how whether although though unless why "
+    "whenever wherever whatever"
 )
 CONJUNCTIONS = frozenset(("and", "or", "but", "yet", "then", "nor", "&", "plus"))
-DETERMINERS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "this",
-        "that",
-        "these",
-        "those",
-        "my",
-        "your",
-        "his",
-        "her",
-        "its",
-        "our",
-        "their",
-        "xyr",
-        "hir",
-        "eir",
-        "faer",
-        "some",
-        "any",
-        "no",
-        "every",
-        "each",
-        "another",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "several",
-        "many",
-        "few",
-        "both",
-        "all",
-    ]
+DETERMINERS = word_set(
+    "the a an this that these those my your his her its our their xyr hir eir faer some any no every each "
+    "another one two three four five six seven eight nine ten several many few both all"
 )
-OBJECTS = frozenset(
-    [
-        "me",
-        "you",
-        "him",
-        "her",
-        "it",
-        "us",
-        "them",
-        "himself",
-        "herself",
-        "themself",
-        "themselves",
-        "everyone",
-        "everything",
-        "people",
-    ]
-)
-PREPOSITIONS = frozenset(
-    [
-        "to",
-        "in",
-        "on",
-        "at",
-        "by",
-        "with",
-        "from",
-        "of",
-        "about",
-        "for",
-        "into",
-        "onto",
-        "over",
-        "under",
-        "after",
-        "before",
-        "between",
-        "through",
-        "against",
-        "during",
-        "without",
-        "within",
-        "around",
-        "as",
-        "until",
-        "off",
-        "out",
-        "up",
-        "down",
-        "away",
-        "back",
-        "along",
-        "across",
-        "toward",
-        "towards",
-        "like",
-        "near",
-    ]
+OBJECTS = word_set("me you him her it us them himself herself themself themselves everyone everything people")
+PREPOSITIONS = word_set(
+    "to in on at by with from of about for into onto over under after before between through against "
+    "during without within around as until off out up down away back along across toward towards like "
+    "near"
 )
 # after "pears" in "eats apples and pears every day" they begin an adverbial, not an object
-_WHOLE = frozenset(
-    [
-        "every",
-        "each",
-        "all",
-        "both",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "this",
-        "that",
-    ]
-)
+_WHOLE = word_set("every each all both one two three four five six seven eight nine ten this that")
 _CLOSED = (
-    PREPOSITIONS
-    | CONJUNCTIONS
-    | NESTING
-    | DETERMINERS
-    | SUBJECTS
-    | frozenset(["as", "than", "so", "because", "too", "is", "are"])
+    PREPOSITIONS | CONJUNCTIONS | NESTING | DETERMINERS | SUBJECTS | word_set("as than so because too is are")
 )
-_WH = frozenset(["who", "whom", "what", "where", "when", "why", "how", "which", "whose"])
-_BEFORE_INVERSION = _WH | frozenset(
-    [
-        "and",
-        "but",
-        "or",
-        "nor",
-        "neither",
-        "so",
-        "than",
-        "as",
-        "only",
-        "never",
-        "rarely",
-        "seldom",
-        "hardly",
-        "scarcely",
-        "not",
-        "then",
-        "there",
-        "here",
-        "little",
-    ]
+_WH = word_set("who whom what where when why how which whose")
+_BEFORE_INVERSION = _WH | word_set(
+    "and but or nor neither so than as only never rarely seldom hardly scarcely not then there here little"
 )
-_ALWAYS_INVERTED = frozenset(
-    [
-        "does",
-        "doesn't",
-        "has",
-        "hasn't",
-        "isn't",
-        "wasn't",
-        "aren't",
-        "weren't",
-        "do",
-        "don't",
-        "have",
-        "haven't",
-        "doesnt",
-        "isnt",
-        "wasnt",
-        "dont",
-    ]
+_ALWAYS_INVERTED = word_set(
+    "does doesn't has hasn't isn't wasn't aren't weren't do don't have haven't doesnt isnt wasnt dont"
 )
 
 
@@ -286,11 +93,18 @@ def inverted(words: Words, i: int, edits: Edits, *, plural: bool) -> bool:
     forms = TO_PLURAL if plural else TO_SINGULAR
     p = i - 1
     aux = words.at(p)
+    if plural and aux.endswith("'s") and aux[:-2] in _WH and not words.gap(p).strip(" \n"):
+        verb = contraction(words, i, edits)  # What's he doing? → What are they doing?
+        start, end = words.starts[p], words.ends[p]
+        edits.spans[(start + len(aux) - 2, end)] = (match_case(f" {verb}", words.words[p][-1] * 2), "verb")
+        return True
     if aux not in forms or words.gap(p).strip(" \n"):
         return False
     after = i + 1
     while is_adverb(words.at(after)) and not words.gap(after - 1).strip(" \n"):
         after += 1
+    if words.at(p - 1) in ("it", "this", "that", "there", "who"):
+        return False  # it is he who …
     following = words.at(after)
     same = bool(following) and not words.gap(after - 1).strip(" \n")
     if same and (following in forms or (plural and to_base(following) in VERBS) or following in MODALS):
@@ -311,10 +125,11 @@ def _verb_after(words: Words, i: int, edits: Edits) -> int | None:
     j, gap = i + 1, words.gap(i)
     if words.ends_sentence(i) or re.search(r"[;:)\]]", gap):
         return None
-    if "," in gap or re.search(r"\(|[—–]|--", gap):
-        j = _after_parenthesis(words, i)
-        if j is None:
+    if "," in gap or re.search(r"\(|[—–]|--|\s-\s", gap):
+        after = _after_parenthesis(words, i)
+        if after is None:
             return None
+        j = after
     if words.at(j) in ("and", "or", "&", "nor"):
         return None  # he and his brother are …: a plural subject already
     if words.at(j) in ("who", "that", "which"):
@@ -334,7 +149,7 @@ def _after_parenthesis(words: Words, i: int) -> int | None:
     for k in range(i + 1, len(words) - 1):
         if words.ends_sentence(k):
             return None
-        if re.search(r"[,)—–]|--", words.gap(k)):
+        if re.search(r"[,)—–]|--|\s-\s", words.gap(k)):
             return k + 1
     return None
 
@@ -382,7 +197,9 @@ def coordinate(words: Words, j: int, edits: Edits, *, plural: bool, base_chain: 
     while k < len(words) and words.sentence[k] == words.sentence[j]:
         low = words.low[k]
         if low in SUBJECTS and words.at(k - 1) not in DETERMINERS:
-            return
+            if low in _PERSONS or words.at(k - 1) in CONJUNCTIONS:
+                return
+            nested = True
         nested = nested or (low in NESTING and k + 1 < len(words) and not is_participle_ing(words.at(k + 1)))
         if low in ("to", "let", "help", "make"):
             infinitive = True
@@ -413,7 +230,13 @@ def _listed(words: Words, k: int, verb: int) -> bool:
     """Whether word k, after a comma, looks like a further verb in a list: "reads, writes and paints"."""
     low = words.low[k]
     if low in TO_PLURAL or low in TO_SINGULAR:
-        return words.low[verb] in TO_PLURAL or words.low[verb] in TO_SINGULAR
+        # "has" in "gets up, has breakfast and leaves", but not in "says John, the boss, has left"
+        later = range(k + 1, len(words) - 1)
+        return any(
+            words.low[m] == "and" and (to_base(words.low[m + 1]) in VERBS or words.low[m + 1] in TO_SINGULAR)
+            for m in later
+            if words.sentence[m] == words.sentence[k]
+        )
     base = to_base(low)
     return base in VERBS and (words.sentence[k] == words.sentence[verb])
 
@@ -447,66 +270,16 @@ def _coordinated(words: Words, c: int, *, joined_at: int, verb: int, plural: boo
         return None
     if following in (DETERMINERS | OBJECTS) - _WHOLE:
         return "yes"
-    noun_goes_on = (
-        is_past(following) or is_participle_ing(following) or not following.isalpha() or is_adverb(following)
-    )
+    noun_goes_on = is_past(following) or is_participle_ing(following) or not following.isalpha()
     return None if noun_goes_on or following in _CLOSED or following in MODALS else "unclear"
 
 
-_STATES = frozenset(
-    [
-        "married",
-        "divorced",
-        "engaged",
-        "tired",
-        "bored",
-        "excited",
-        "interested",
-        "worried",
-        "scared",
-        "pleased",
-        "concerned",
-        "qualified",
-        "experienced",
-        "disappointed",
-        "satisfied",
-        "confused",
-        "retired",
-        "motivated",
-        "dedicated",
-        "committed",
-        "talented",
-        "gifted",
-        "skilled",
-        "prepared",
-        "organized",
-        "organised",
-        "determined",
-        "educated",
-        "dressed",
-        "supposed",
-        "allowed",
-        "required",
-        "expected",
-        "known",
-        "liked",
-        "loved",
-        "respected",
-        "admired",
-        "based",
-        "located",
-        "related",
-        "involved",
-        "used",
-        "worn",
-        "lost",
-        "broken",
-        "hurt",
-        "drunk",
-        "sick",
-        "gone",
-        "done",
-    ]
+_STATES = word_set(
+    "married divorced engaged tired bored excited interested worried scared pleased concerned qualified "
+    "experienced disappointed satisfied confused retired motivated dedicated committed talented gifted "
+    "skilled prepared organized organised determined educated dressed supposed allowed required expected "
+    "known liked loved respected admired based located related involved used worn lost broken hurt drunk "
+    "sick gone done"
 )
 
 
@@ -542,7 +315,7 @@ def contraction(words: Words, i: int, edits: Edits) -> str:
         if words.at(j + 1) == "by" or nxt in _STATES:
             return "are"
         edits.flag(f"'{words.low[i]} {nxt}': is it 'is' or 'has'?")
-        return "have" if words.at(j + 1) in ("for", "since", "here", "there") else "are"
+        return "have" if words.at(j + 1) in ("for", "since", "here", "there", "to") else "are"
     return "are"
 
 

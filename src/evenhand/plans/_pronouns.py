@@ -11,7 +11,7 @@ from evenhand._errors import UsageError
 from evenhand.plans._agreement import Edits, agree, contraction, coordinate
 from evenhand.plans._roles import is_determiner, stands_alone
 from evenhand.plans._verbs import PARTICIPLES, SURE, is_past, to_base
-from evenhand.plans._words import Words
+from evenhand.plans._words import Words, word_set
 from evenhand.terms import terms
 
 FORMS = ("subject", "object", "determiner", "possessive", "reflexive")
@@ -175,35 +175,9 @@ def _source(
     return mine
 
 
-_PLURAL_CUES = frozenset(
-    [
-        "people",
-        "men",
-        "women",
-        "children",
-        "kids",
-        "parents",
-        "police",
-        "both",
-        "all",
-        "many",
-        "several",
-        "few",
-        "two",
-        "three",
-        "four",
-        "five",
-        "staff",
-        "team",
-        "couple",
-        "family",
-        "families",
-        "others",
-        "everybody",
-        "everyone",
-        "we",
-        "us",
-    ]
+_PLURAL_CUES = word_set(
+    "people men women children kids parents police both all many several few two three four five staff "
+    "team couple family families others everybody everyone we us"
 )
 
 

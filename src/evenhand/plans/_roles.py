@@ -16,513 +16,88 @@ from evenhand.plans._verbs import (
     is_past,
     to_base,
 )
-from evenhand.plans._words import Words
+from evenhand.plans._words import Words, word_set
 
 _AUX = frozenset(TO_PLURAL) | frozenset(TO_SINGULAR) | MODALS | {"am", "been", "being", "be"}
 FUNCTION = (
-    (
-        DETERMINERS
-        - frozenset(
-            [
-                "one",
-                "two",
-                "three",
-                "four",
-                "five",
-                "six",
-                "seven",
-                "eight",
-                "nine",
-                "ten",
-                "several",
-                "many",
-                "few",
-                "all",
-                "both",
-            ]
-        )
-    )
+    (DETERMINERS - word_set("one two three four five six seven eight nine ten several many few all both"))
     | OBJECTS
     | PREPOSITIONS
     | CONJUNCTIONS
     | SUBJECTS
     | _AUX
-    | frozenset(
-        [
-            "because",
-            "when",
-            "if",
-            "while",
-            "who",
-            "whom",
-            "which",
-            "what",
-            "where",
-            "why",
-            "how",
-            "than",
-            "though",
-            "although",
-            "since",
-            "unless",
-            "so",
-            "again",
-            "yesterday",
-            "today",
-            "tomorrow",
-            "there",
-            "here",
-            "alone",
-            "anything",
-            "something",
-            "everything",
-            "nothing",
-            "too",
-            "not",
-            "enough",
-            "let",
-            "once",
-            "ago",
-            "now",
-            "tonight",
-            "later",
-            "afterwards",
-            "soon",
-            "often",
-            "always",
-            "never",
-            "everywhere",
-            "somewhere",
-            "anywhere",
-            "instead",
-            "together",
-            "either",
-            "well",
-            "right",
-            "straight",
-            "him",
-            "them",
-            "us",
-            "me",
-            "anyway",
-            "someone",
-            "anyone",
-            "aside",
-            "apart",
-            "home",
-            "upon",
-            "via",
-            "per",
-            "despite",
-            "except",
-            "we're",
-            "they're",
-            "i'm",
-            "that's",
-            "it's",
-            "there's",
-            "i've",
-            "i'll",
-            "i'd",
-        ]
+    | word_set(
+        "because when if while who whom which what where why how than though although since unless so again "
+        "yesterday today tomorrow there here alone anything something everything nothing too not enough let "
+        "once ago now tonight later afterwards soon often always never everywhere somewhere anywhere instead "
+        "together either well right straight him them us me anyway someone anyone aside apart home upon via "
+        "per despite except we're they're i'm that's it's there's i've i'll i'd"
     )
 )
 # function words that also begin a noun phrase after "her"
-_ALSO_ADJECTIVE = frozenset(
-    [
-        "very",
-        "own",
-        "then",
-        "now",
-        "once",
-        "so",
-        "well",
-        "right",
-        "home",
-        "back",
-        "out",
-        "up",
-        "down",
-        "like",
-        "off",
-        "over",
-        "near",
-        "away",
-    ]
+_ALSO_ADJECTIVE = word_set(
+    "very own then now once so well right home back out up down like off over near away"
 )
-_NUMBERS = frozenset(
-    [
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "several",
-        "many",
-        "few",
-        "first",
-        "second",
-        "third",
-    ]
+_NUMBERS = word_set("one two three four five six seven eight nine ten several many few first second third")
+_MOVES = word_set(
+    "send sends sent sending take takes took taken taking drive drives drove driving bring brings brought bringing walk "
+    "walks walked walking call calls called calling want wants wanted get gets got put puts pay paid turn turned push "
+    "pushed pull pulled hold held win won follow followed let accompany accompanied see saw carry carried escort escorted "
+    "invite invited fly flew keep kept treat treated serve served help helped"
 )
-_CAUSATIVE = frozenset(
-    [
-        "let",
-        "lets",
-        "letting",
-        "make",
-        "makes",
-        "made",
-        "making",
-        "help",
-        "helps",
-        "helped",
-        "helping",
-        "have",
-        "having",
-        "see",
-        "sees",
-        "saw",
-        "seeing",
-        "hear",
-        "hears",
-        "heard",
-        "hearing",
-        "watch",
-        "watches",
-        "watched",
-        "watching",
-        "feel",
-        "feels",
-        "felt",
-        "bid",
-    ]
+_APPOINT = word_set(
+    "elect elected electing appoint appointed appointing name named crown crowned declare declared pronounce pronounced"
 )
-_PERCEIVE = _CAUSATIVE | frozenset(
-    [
-        "find",
-        "finds",
-        "found",
-        "finding",
-        "catch",
-        "catches",
-        "caught",
-        "keep",
-        "keeps",
-        "kept",
-        "keeping",
-        "leave",
-        "leaves",
-        "left",
-        "leaving",
-        "notice",
-        "notices",
-        "noticed",
-        "spot",
-        "spotted",
-        "remember",
-        "remembers",
-        "remembered",
-        "stop",
-        "stops",
-        "stopped",
-        "imagine",
-        "picture",
-        "pictured",
-    ]
+_CAUSATIVE = word_set(
+    "let lets letting make makes made making help helps helped helping have having see sees saw seeing "
+    "hear hears heard hearing watch watches watched watching feel feels felt bid"
 )
-_RESULT = frozenset(
-    [
-        "make",
-        "makes",
-        "made",
-        "making",
-        "keep",
-        "keeps",
-        "kept",
-        "keeping",
-        "find",
-        "finds",
-        "found",
-        "finding",
-        "drive",
-        "drives",
-        "drove",
-        "call",
-        "calls",
-        "called",
-        "calling",
-        "consider",
-        "considers",
-        "considered",
-        "considering",
-        "think",
-        "thinks",
-        "thought",
-        "get",
-        "gets",
-        "got",
-        "leave",
-        "leaves",
-        "left",
-        "set",
-        "sets",
-        "render",
-        "rendered",
-        "turn",
-        "turns",
-        "turned",
-        "declare",
-        "declared",
-        "pronounce",
-        "pronounced",
-        "deem",
-        "deemed",
-        "name",
-        "named",
-        "elect",
-        "elected",
-    ]
+_PERCEIVE = _CAUSATIVE | word_set(
+    "find finds found finding catch catches caught keep keeps kept keeping leave leaves left leaving "
+    "notice notices noticed spot spotted remember remembers remembered stop stops stopped imagine picture "
+    "pictured"
+)
+_RESULT = word_set(
+    "make makes made making keep keeps kept keeping find finds found finding drive drives drove call "
+    "calls called calling consider considers considered considering think thinks thought get gets got "
+    "leave leaves left set sets render rendered turn turns turned declare declared pronounce pronounced "
+    "deem deemed name named elect elected"
 )
 _GIVE = frozenset(
     f"{b}{s}"
     for b in ("tell", "send", "show", "bring", "teach", "ask", "award", "grant", "wish", "promise", "owe", "offer", "hand",
               "lend", "deny", "pay", "cost", "allow", "call", "name", "wish", "serve", "feed")
     for s in ("", "s", "ed", "ing")
-) | frozenset(
-    ["give", "gives", "gave", "given", "giving", "told", "sent", "brought", "taught", "granting", "promised", "owing", "offered", "denied", "denying", "denies", "paid", "lent", "awarding", "making", "buy", "buys", "bought", "buying", "wishes", "promises", "fed", "got", "get", "gets", "getting", "write", "wrote", "written"]
+) | word_set(
+    "give gives gave given giving told sent brought taught granting promised owing offered denied denying "
+    "denies paid lent awarding making buy buys bought buying wishes promises fed got get gets getting "
+    "write wrote written"
 )  # fmt: skip
-_STRONG_GIVE = frozenset(
-    [
-        "give",
-        "gives",
-        "gave",
-        "given",
-        "giving",
-        "offer",
-        "offers",
-        "offered",
-        "offering",
-        "tell",
-        "tells",
-        "told",
-        "telling",
-        "send",
-        "sends",
-        "sent",
-        "sending",
-        "grant",
-        "grants",
-        "granted",
-        "award",
-        "awards",
-        "awarded",
-        "promise",
-        "promised",
-        "wish",
-        "wishes",
-        "wished",
-        "owe",
-        "owes",
-        "owed",
-        "deny",
-        "denied",
-        "cost",
-        "costs",
-    ]
+_STRONG_GIVE = word_set(
+    "give gives gave given giving offer offers offered offering tell tells told telling send sends sent "
+    "sending grant grants granted award awards awarded promise promised wish wishes wished owe owes owed "
+    "deny denied cost costs"
 )
-_RELATIONS = frozenset(
-    [
-        "mother",
-        "father",
-        "mom",
-        "mum",
-        "dad",
-        "parents",
-        "parent",
-        "sister",
-        "brother",
-        "sisters",
-        "brothers",
-        "son",
-        "daughter",
-        "sons",
-        "daughters",
-        "child",
-        "children",
-        "kids",
-        "husband",
-        "wife",
-        "partner",
-        "spouse",
-        "boyfriend",
-        "girlfriend",
-        "friend",
-        "friends",
-        "boss",
-        "manager",
-        "supervisor",
-        "colleague",
-        "colleagues",
-        "coworker",
-        "coworkers",
-        "team",
-        "teacher",
-        "teachers",
-        "student",
-        "students",
-        "doctor",
-        "nurse",
-        "lawyer",
-        "neighbor",
-        "neighbour",
-        "neighbors",
-        "neighbours",
-        "family",
-        "uncle",
-        "aunt",
-        "cousin",
-        "cousins",
-        "grandmother",
-        "grandfather",
-        "client",
-        "clients",
-        "patient",
-        "patients",
-        "employer",
-        "employees",
-        "staff",
-        "landlord",
-        "assistant",
-        "best",
-        "own",
-        "life",
-        "time",
-        "name",
-        "address",
-        "number",
-        "phone",
-        "opinion",
-        "consent",
-        "blessing",
-        "word",
-        "permission",
-        "approval",
-        "attention",
-        "thanks",
-        "resignation",
-        "notice",
-        "story",
-        "side",
-        "secret",
-        "taxes",
-        "bills",
-        "rent",
-        "dues",
-        "respects",
-        "way",
-        "hand",
-        "hands",
-        "head",
-        "eyes",
-    ]
+_RELATIONS = word_set(
+    "mother father mom mum dad parents parent sister brother sisters brothers son daughter sons daughters "
+    "child children kids husband wife partner spouse boyfriend girlfriend friend friends boss manager "
+    "supervisor colleague colleagues coworker coworkers team teacher teachers student students doctor "
+    "nurse lawyer neighbor neighbour neighbors neighbours family uncle aunt cousin cousins grandmother "
+    "grandfather client clients patient patients employer employees staff landlord assistant best own "
+    "life time name address number phone opinion consent blessing word permission approval attention "
+    "thanks resignation notice story side secret taxes bills rent dues respects way hand hands head eyes"
 )
-_HEADS_OF_DOUBLE_GENITIVE = frozenset(
-    [
-        "friend",
-        "friends",
-        "colleague",
-        "colleagues",
-        "cousin",
-        "cousins",
-        "neighbor",
-        "neighbour",
-        "student",
-        "students",
-        "client",
-        "clients",
-        "relative",
-        "acquaintance",
-        "acquaintances",
-        "idea",
-        "ideas",
-        "habit",
-        "habits",
-        "hobby",
-        "fan",
-        "fans",
-        "photo",
-        "picture",
-        "book",
-        "books",
-        "fault",
-        "dream",
-    ]
+_HEADS_OF_DOUBLE_GENITIVE = word_set(
+    "friend friends colleague colleagues cousin cousins neighbor neighbour student students client "
+    "clients relative acquaintance acquaintances idea ideas habit habits hobby fan fans photo picture "
+    "book books fault dream"
 )
-_ADJECTIVES = frozenset(
-    [
-        "happy",
-        "sad",
-        "angry",
-        "nervous",
-        "anxious",
-        "proud",
-        "uncomfortable",
-        "comfortable",
-        "sick",
-        "ill",
-        "better",
-        "worse",
-        "safe",
-        "busy",
-        "awake",
-        "alive",
-        "dead",
-        "mad",
-        "crazy",
-        "famous",
-        "rich",
-        "poor",
-        "guilty",
-        "innocent",
-        "responsible",
-        "accountable",
-        "calm",
-        "warm",
-        "cold",
-        "hungry",
-        "tired",
-        "welcome",
-        "unhappy",
-        "furious",
-        "jealous",
-        "lonely",
-        "afraid",
-        "ready",
-        "late",
-        "early",
-        "available",
-        "helpful",
-        "pleasant",
-        "rude",
-        "difficult",
-        "honest",
-        "reliable",
-        "unconscious",
-        "unresponsive",
-        "free",
-        "upset",
-        "feel",
-        "stronger",
-        "weaker",
-        "laugh",
-        "cry",
-    ]
+_ADJECTIVES = word_set(
+    "happy sad angry nervous anxious proud uncomfortable comfortable sick ill better worse safe busy "
+    "awake alive dead mad crazy famous rich poor guilty innocent responsible accountable calm warm cold "
+    "hungry tired welcome unhappy furious jealous lonely afraid ready late early available helpful "
+    "pleasant rude difficult honest reliable unconscious unresponsive free upset feel stronger weaker "
+    "laugh cry"
 )
 
 
@@ -544,7 +119,7 @@ def is_determiner(words: Words, i: int, edits: Edits) -> bool:
             return False
         return True
     if nxt in FUNCTION or nxt in ("very", "own"):
-        return _function_word_starts_noun_phrase(words, i, closes=closes)
+        return _function_word_starts_noun_phrase(words, i, edits, closes=closes)
     if is_adverb(nxt):
         return not closes and not is_adverb(beyond)
     if is_participle_ing(nxt) and before in _PERCEIVE:
@@ -574,7 +149,7 @@ def _verb_before(words: Words, i: int) -> str:
     return words.at(p)
 
 
-def _function_word_starts_noun_phrase(words: Words, i: int, *, closes: bool) -> bool:
+def _function_word_starts_noun_phrase(words: Words, i: int, edits: Edits, *, closes: bool) -> bool:
     nxt, beyond = words.at(i + 1), words.at(i + 2)
     if nxt in ("very", "own"):
         return beyond not in ("much", "well", "little", "often", "highly", "badly")
@@ -583,7 +158,13 @@ def _function_word_starts_noun_phrase(words: Words, i: int, *, closes: bool) -> 
         return nxt in ("back", "home", "right", "then", "now", "once") and (
             to_base(beyond) is not None or beyond in _RELATIONS or is_past(beyond)
         )
-    return nxt in ("back", "home", "right") and (beyond in _AUX or words.at(i - 1) in PREPOSITIONS)
+    if nxt in ("back", "home", "right"):
+        if beyond in _AUX or words.at(i - 1) in PREPOSITIONS:
+            return True
+        if _verb_before(words, i) not in _MOVES:
+            edits.flag(f"'{words.low[i]} {nxt}': object or possessive?")
+            return nxt == "home"
+    return False
 
 
 def _after_verb(words: Words, i: int, edits: Edits, *, closes: bool) -> bool:
@@ -600,6 +181,9 @@ def _after_verb(words: Words, i: int, edits: Edits, *, closes: bool) -> bool:
             edits.flag(f"'{before} {words.low[i]} {nxt}': object or possessive?")
             return not (closes and (nxt.endswith("s") or (before in _STRONG_GIVE and not _countable(nxt))))
         edits.flag(f"'{before} {words.low[i]} {nxt}': object or possessive?")
+    if before in _APPOINT and closes and nxt not in _RELATIONS:
+        edits.flag(f"'{before} {words.low[i]} {nxt}': object or possessive?")
+        return False
     if before in _RESULT and nxt in _ADJECTIVES:
         edits.flag(f"'{before} {words.low[i]} {nxt}': object or possessive?")
     return True

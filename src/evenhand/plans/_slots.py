@@ -127,11 +127,15 @@ class Filler:
         """
         t = self.terms
         identity = slot.key in t.factors or slot.key == "identity"
-        if slot.key == "pronoun" and slot.form in t.forms:
+        if slot.key == "pronoun" and slot.form is not None and slot.form in t.forms:
             return t.forms[slot.form]
         if slot.key in _PERSON_KEYS and "name" in t.forms:
             wanted = slot.form if slot.form in ("subject", "object") and slot.form in t.forms else "name"
             lower = slot.form == "lower"
+            if slot.key == "name" and "object" in t.forms and not slot.form:
+                # "she" has no single form that fits wherever a name stands
+                pairs = zip(t.forms["subject"], t.forms["object"], strict=True)
+                return tuple(a if a == b else None for a, b in pairs)
             return tuple(x.lower() if lower and x else x for x in t.forms[wanted])
         if identity or slot.key == "term":
             wanted = slot.form or next((f for f in ("adjective", "noun", "noun_plural") if f in t.forms), "")
@@ -237,7 +241,7 @@ def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]
         if isinstance(p, str):
             out.append(_MARKS.sub("\ufffd", p))
             continue
-        before = "".join(out)
+        before = "".join(out[-8:])[-400:]  # enough to see a start of sentence; a 5 MB text has many slots
         if p.key == "pronoun" and p.form in PRONOUN_FORMS:
             word = pronoun_set("he").form(p.form)
             out.append(match_case(word, "X" if p.case == "capital" or _starts(before) else "x"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from evenhand.plans._words import word_set
+
 TO_PLURAL = {
     "is": "are",
     "was": "were",
@@ -21,16 +23,12 @@ TO_PLURAL = {
 TO_SINGULAR = {b: a for a, b in TO_PLURAL.items()}
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-MODALS = _set(
+MODALS = word_set(
     "will would can could may might shall should must cannot can't won't wouldn't couldn't shouldn't mustn't mightn't "
     "shan't needn't oughtn't ought had hadn't did didn't ain't cant wont wouldnt couldnt shouldnt didnt hadnt used"
 )
 # rarely or never plural nouns when they end in -s
-SURE = _set(
+SURE = word_set(
     "accept accuse achieve acquire adapt add adjust admire admit adopt advise affect afford agree allow amaze announce "
     "annoy apologize apologise appear apply appoint appreciate approve argue arrange arrive ask assemble assess assist "
     "assume attend attract avoid bake become beg begin behave believe belong blame borrow bother breathe bring build "
@@ -61,12 +59,12 @@ SURE = _set(
     "prioritise generate evaluate illustrate navigate operate participate replicate hug hum shrug"
 )
 # verbs whose -s form is a common plural noun, too
-AMBIGUOUS = _set(
+AMBIGUOUS = word_set(
     "act address aim answer appeal approach attack attempt back balance battle bear beat benefit bet bike bill bite "
     "blog board boast book bowl box brush call camp care cast catch cause challenge change charge chase chat check cheer "
     "claim coach code comment concern contact contract control cook copy cost cough count cover crash cut cycle dance "
     "dare date deal debate delay demand deposit design dine display doubt draw dream dress drink drive drop dust end "
-    "escape estimate experience experiment face fall fear feature field fight film fish flash float flow fly focus fold "
+    "escape estimate exercise experience experiment face fall fear feature field fight film fish flash float flow fly focus fold "
     "force form garden gain guard guess guide hand hate head heal help hike hit hold hope host hug hunt hurt influence "
     "interview jog joke journey judge jump kick kiss knock lack land last laugh lead leave lie lift light like limit link "
     "load lock look love mail make march mark master match matter measure meet mentor mind miss mistake mix model monitor "
@@ -81,9 +79,9 @@ AMBIGUOUS = _set(
     "trip trust try turn tweet twist type use value view visit voice vote walk want wash waste watch water wave welcome "
     "whistle win wish witness wonder work worry wound wrestle yell"
 )
-VERBS = SURE | AMBIGUOUS | _set("be have do")
+VERBS = SURE | AMBIGUOUS | word_set("be have do")
 # past forms and participles that do not end in -ed
-IRREGULAR_PAST = _set(
+IRREGULAR_PAST = word_set(
     "was were had did went came saw said told gave took made got knew thought felt left kept held brought bought taught "
     "caught sought fought built sent spent lent bent meant met led fed fled bled read ran swam sang rang sank drank began "
     "sat stood understood withstood won lost shot sold found bound ground wound wrote rode drove rose arose spoke broke "
@@ -93,17 +91,17 @@ IRREGULAR_PAST = _set(
     "overtook shook forsook bade sprang shrank stank strove wove trod swelled spat undid outdid foresaw oversaw withheld "
     "misread mislaid relied mowed sewed rebuilt retold resold rewrote underwent outran misunderstood ground bred foretold"
 )
-PARTICIPLES = _set(
+PARTICIPLES = word_set(
     "been gone done seen taken given written spoken broken chosen driven eaten fallen forgotten forgiven frozen gotten "
     "got grown hidden known ridden risen shaken shown stolen sung sunk sworn swum thrown torn woken worn become begun "
     "come run had made said told thought felt left kept held brought bought taught caught sought fought built sent spent "
     "meant met led lost won sold found heard slept paid laid put cut set hit let quit read drawn flown withdrawn undergone"
 )
-UNCHANGED_PAST = _set(
+UNCHANGED_PAST = word_set(
     "put cut set hit let quit read cost hurt shut spread split bet burst cast broadcast forecast upset thrust rid shed "
     "bid wed fit knit beset reset offset input output"
 )
-ADVERBS = _set(
+ADVERBS = word_set(
     "always never often also still just only then now soon not ever even already almost simply usually sometimes once "
     "twice too quite rather nearly hardly perhaps maybe later eventually first finally clearly probably however therefore "
     "thus instead again indeed surely merely barely seldom rarely generally mostly today yesterday tomorrow somehow "
@@ -111,11 +109,11 @@ ADVERBS = _set(
     "deeply well further yet much far kind sort of all both each definitely alone himself herself themself themselves "
     "xemself hirself emself faerself regularly twice further back either neither really truly apparently no longer"
 )
-_LY_WORDS = _set(
+_LY_WORDS = word_set(
     "apply rely reply supply comply multiply imply fly ally rally tally bully dally sully only family"
 )
-_ING_BASES = _set("bring sing ring cling swing sting spring string fling wring ping wing sling")
-NOT_VERB_S = _set(
+_ING_BASES = word_set("bring sing ring cling swing sting spring string fling wring ping wing sling")
+NOT_VERB_S = word_set(
     "always perhaps sometimes besides nevertheless nonetheless regardless afterwards nowadays thus this his hers its "
     "theirs ours yours us as plus less unless yes across towards indoors outdoors upstairs downstairs overseas alas "
     "whereas various previous serious famous obvious conscious was is has does xyrs hirs eirs faers sis bus gas news"
@@ -162,8 +160,8 @@ def to_base(low: str) -> str | None:
     return low[:-1]
 
 
-_IE = _set("belies underlies unties vies outlies")
-_CHE = _set("aches caches psyches avalanches bellyaches douches niches headaches")
+_IE = word_set("belies underlies unties vies outlies")
+_CHE = word_set("aches caches psyches avalanches bellyaches douches niches headaches")
 
 
 def to_third(low: str) -> str:
@@ -188,7 +186,7 @@ def is_past(low: str) -> bool:
     return low in IRREGULAR_PAST or low in UNCHANGED_PAST or (low.endswith("ed") and low not in _ED_BASES)
 
 
-_ED_BASES = _set("need feed seed heed weed breed bleed speed exceed proceed succeed embed shed wed")
+_ED_BASES = word_set("need feed seed heed weed breed bleed speed exceed proceed succeed embed shed wed")
 
 
 def is_participle_ing(low: str) -> bool:

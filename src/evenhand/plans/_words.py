@@ -16,6 +16,11 @@ _ABBREVIATION = re.compile(
 )
 
 
+def word_set(text: str) -> frozenset[str]:
+    """The words of a string, as a set."""
+    return frozenset(text.split())
+
+
 @dataclass(frozen=True)
 class Words:
     """The words of a text: `words[i]` is ``text[starts[i]:ends[i]]``; `low` is lower case with straight apostrophes."""
@@ -102,8 +107,8 @@ def match_case(word: str, like: str) -> str:
 
 
 _AN_EXCEPT = re.compile(
-    r"(?:eu|ew(?:e|er)\b|u(?:ni(?!n|m|d|s[sh])|s[aeiu]|tens|til|ti|bi|kr|r[aeiou]|ku|ga)|on(?:e|ce)\b|one-|ouija|"
-    r"u[bcfhjkqrst][aeiou])",
+    r"(?:eu|ew(?:e|er)\b|u(?:ni(?!n|m|d|s[sh])|nanim|s[aeiu]|tens|til|ti|bi|kr|r[aeiou]|ku|ga)|on(?:e|ce)\b|one-|ouija|"
+    r"u[cfhjkqrst][aeiou])",
     re.I,
 )
 _SILENT_H = re.compile(r"(?:hour|hono[u]?r|honest|heir)", re.I)
@@ -128,6 +133,8 @@ def article(word: str) -> str:
         digits = re.match(r"\d+", word).group()  # type: ignore[union-attr]
         return "an" if word[0] == "8" or (digits in ("11", "18")) else "a"
     if _SPELLED.fullmatch(word) and (len(word) == 1 or not re.search(r"[AEIOU]", word[1:]) or len(word) <= 3):
+        return "an" if word[0] in "AEFHILMNORSX" else "a"
+    if re.match(r"[A-Z](?:[-.]|$)", word):  # an X-ray, a T-shirt
         return "an" if word[0] in "AEFHILMNORSX" else "a"
     if _SILENT_H.match(word):
         return "an"

@@ -85,14 +85,24 @@ def civil_comments(
     return _stream(Path(path), tuple(columns or CATEGORIES[category]), threshold, block_bytes)
 
 
+def is_civil_comments(path: str | PathLike[str]) -> bool:
+    """Whether a file is a CSV whose header has ``comment_text`` and most of the 24 identity columns."""
+    file = Path(path)
+    if file.suffix.lower() != ".csv" or not file.is_file() or file.stat().st_size == 0:
+        return False
+    header = set(_header(file))
+    identities = {column for columns in CATEGORIES.values() for column in columns}
+    return "comment_text" in header and len(identities & header) >= len(identities) // 2
+
+
 def _stream(path: Path, wanted: tuple[str, ...], threshold: float, block_bytes: int) -> Iterator[Comments]:
     import numpy as np
     import pyarrow as pa
     import pyarrow.csv as pc
 
     header = _header(path)
-    label = next((c for c in ("target", "toxicity") if c in header), None)
-    for column in (*(() if label else ("toxicity",)), "comment_text", *wanted):
+    label = "target" if "target" in header else "toxicity"
+    for column in (label, "comment_text", *wanted):
         if column not in header:
             raise DataError(
                 "missing-column",
@@ -101,7 +111,6 @@ def _stream(path: Path, wanted: tuple[str, ...], threshold: float, block_bytes: 
                 expected="id, target (or toxicity), comment_text and the identity columns",
                 available=header,
             )
-    assert label is not None
     types = {c: pa.float64() for c in (label, *wanted)} | {"comment_text": pa.string()}
     keep = [*(["id"] if "id" in header else []), "comment_text", label, *wanted]
     if "id" in header:
@@ -120,8 +129,8 @@ def _stream(path: Path, wanted: tuple[str, ...], threshold: float, block_bytes: 
             for share in shares.values():
                 seen |= np.nan_to_num(share, nan=0.0) >= threshold
             text = batch.column("comment_text")
-            seen &= ~text.is_null().to_numpy(zero_copy_only=False)
             rows = np.flatnonzero(seen)
+            rows = rows[[bool((text[int(r)].as_py() or "").strip()) for r in rows]] if len(rows) else rows
             if len(rows):
                 taken = pa.array(rows)
                 ids = (
@@ -143,7 +152,7 @@ def _stream(path: Path, wanted: tuple[str, ...], threshold: float, block_bytes: 
 def _header(path: Path) -> list[str]:
     import csv
 
-    from evenhand.texts._decode import encoding_of
+    from evenhand._encoding import encoding_of
 
     if not path.is_file():
         raise DataError(

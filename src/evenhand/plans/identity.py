@@ -13,164 +13,29 @@ import numpy as np
 from evenhand._errors import UsageError
 from evenhand._model import Factor
 from evenhand.plans._slots import escape
+from evenhand.plans._verbs import SURE, is_past
+from evenhand.plans._words import word_set
 from evenhand.plans.grid import Skipped
 from evenhand.plans.templates import Templates
 from evenhand.terms import Terms
 
 # Adjectives that are about people only sometimes: a black car, a straight line, a blind spot.
-_OFTEN_NOT_PEOPLE = frozenset(
-    [
-        "black",
-        "white",
-        "straight",
-        "blind",
-        "deaf",
-        "old",
-        "young",
-        "native",
-        "indigenous",
-        "older",
-        "younger",
-        "senior",
-        "bi",
-        "trans",
-        "gay",
-        "queer",
-        "disabled",
-    ]
+_OFTEN_NOT_PEOPLE = word_set(
+    "black white straight blind deaf old young native indigenous older younger senior bi trans gay queer "
+    "disabled"
 )
-_PEOPLE = frozenset(
-    [
-        "man",
-        "men",
-        "woman",
-        "women",
-        "people",
-        "person",
-        "guy",
-        "guys",
-        "girl",
-        "girls",
-        "boy",
-        "boys",
-        "kid",
-        "kids",
-        "child",
-        "children",
-        "friend",
-        "friends",
-        "neighbor",
-        "neighbors",
-        "neighbour",
-        "neighbours",
-        "family",
-        "families",
-        "community",
-        "communities",
-        "student",
-        "students",
-        "american",
-        "americans",
-        "canadian",
-        "mother",
-        "mothers",
-        "father",
-        "fathers",
-        "mom",
-        "dad",
-        "parent",
-        "parents",
-        "couple",
-        "couples",
-        "teacher",
-        "teachers",
-        "doctor",
-        "doctors",
-        "worker",
-        "workers",
-        "actor",
-        "actors",
-        "actress",
-        "artist",
-        "artists",
-        "athlete",
-        "athletes",
-        "player",
-        "players",
-        "voter",
-        "voters",
-        "citizen",
-        "citizens",
-        "immigrant",
-        "immigrants",
-        "folk",
-        "folks",
-        "lady",
-        "ladies",
-        "gentleman",
-        "gentlemen",
-        "male",
-        "males",
-        "female",
-        "females",
-        "husband",
-        "wife",
-        "son",
-        "daughter",
-        "brother",
-        "sister",
-        "lawyer",
-        "nurse",
-        "colleague",
-        "colleagues",
-        "coworker",
-        "coworkers",
-        "customer",
-        "customers",
-        "patient",
-        "patients",
-        "employee",
-        "employees",
-        "candidate",
-        "candidates",
-        "applicant",
-        "applicants",
-        "driver",
-        "drivers",
-        "officer",
-        "officers",
-        "politician",
-        "politicians",
-        "president",
-        "leader",
-        "leaders",
-        "teen",
-        "teens",
-        "teenager",
-        "teenagers",
-        "youth",
-        "adult",
-        "adults",
-        "user",
-        "users",
-        "owner",
-        "owners",
-        "author",
-        "writer",
-        "musician",
-        "singer",
-        "population",
-        "minority",
-        "minorities",
-        "residents",
-        "resident",
-        "tenants",
-        "tenant",
-        "neighborhood",
-        "culture",
-        "lives",
-        "rights",
-    ]
+_PEOPLE = word_set(
+    "man men woman women people person guy guys girl girls boy boys kid kids child children friend "
+    "friends neighbor neighbors neighbour neighbours family families community communities student "
+    "students american americans canadian mother mothers father fathers mom dad parent parents couple "
+    "couples teacher teachers doctor doctors worker workers actor actors actress artist artists athlete "
+    "athletes player players voter voters citizen citizens immigrant immigrants folk folks lady ladies "
+    "gentleman gentlemen male males female females husband wife son daughter brother sister lawyer nurse "
+    "colleague colleagues coworker coworkers customer customers patient patients employee employees "
+    "candidate candidates applicant applicants driver drivers officer officers politician politicians "
+    "president leader leaders teen teens teenager teenagers youth adult adults user users owner owners "
+    "author writer musician singer population minority minorities residents resident tenants tenant "
+    "neighborhood culture lives rights"
 )
 
 
@@ -238,6 +103,14 @@ class Finder:
         """How many distinct surface forms are looked for."""
         return len(self._patterns)
 
+    def _stands_here(self, which: int, text: str, end: int) -> bool:
+        """ "the blind" are people, but "the blind man" is one man: then the adjective is what counts."""
+        if not self._patterns[which].startswith("the "):
+            return True
+        m = _NEXT_WORD.match(text, end)
+        following = "" if m is None else m.group(1).lower()
+        return not following or following in _FUNCTION or following in SURE or is_past(following)
+
     @cached_property
     def proper(self) -> frozenset[str]:
         """The surface forms that the list writes with a capital."""
@@ -256,7 +129,9 @@ class Finder:
         whole = [
             (start, -end, which)
             for which, start, end in hits
-            if (start == 0 or not _joins(low[start - 1])) and (end == n or not _joins(low[end]))
+            if self._stands_here(which, text, end)
+            and (start == 0 or not _joins(low[start - 1]))
+            and (end == n or not _joins(low[end]))
         ]
         whole.sort()
         found, at = [], 0
@@ -373,58 +248,21 @@ def _form_here(text: str, f: Found) -> tuple[str, str | None]:
             form = "noun"
     if surface in _OFTEN_NOT_PEOPLE and following not in _PEOPLE:
         return form, f"'{text[f.start : f.end]}' may not be about people here"
+    if (
+        f.category == "nationality"
+        and form == "adjective"
+        and following not in _PEOPLE | _FUNCTION
+        and following
+    ):
+        return form, f"'{text[f.start : f.end]} {following}' may not be about people"
     if form == "noun" and following in _PEOPLE:
         return "adjective", None
     return form, None
 
 
-_FUNCTION = frozenset(
-    [
-        "and",
-        "or",
-        "but",
-        "is",
-        "was",
-        "are",
-        "were",
-        "has",
-        "had",
-        "who",
-        "that",
-        "in",
-        "on",
-        "at",
-        "to",
-        "of",
-        "for",
-        "with",
-        "from",
-        "by",
-        "as",
-        "will",
-        "would",
-        "can",
-        "could",
-        "said",
-        "says",
-        "lives",
-        "lived",
-        "works",
-        "worked",
-        "moved",
-        "came",
-        "went",
-        "because",
-        "when",
-        "if",
-        "than",
-        "does",
-        "did",
-        "do",
-        "have",
-        "be",
-        "been",
-    ]
+_FUNCTION = word_set(
+    "and or but is was are were has had who that in on at to of for with from by as will would can could "
+    "said says lives lived works worked moved came went because when if than does did do have be been"
 )
 
 

@@ -113,62 +113,7 @@ class Templates:
                 "These templates need terms to fill in.",
                 expected="terms='names/freakonomics' or a file",
             )
-        filler, cache = Filler(chosen), dict[tuple[object, ...], tuple[str, ...]]()
-        forms, flags = Levels(), Levels()
-        blocks: list[Block] = []
-        ids, bases, labels, numbers = [], [], [], []
-        skipped = list(self.skipped)
-        for number, name, template, label in self.expanded():
-            made = compile_template(
-                template,
-                len(ids),
-                filler,
-                follow=self.follow,
-                forms=forms,
-                flags=flags,
-                flag=self.flags[number] if self.flags else "",
-                cache=cache,
-            )
-            if not made:
-                skipped.append(Skipped(text=name, reason="no term has the forms that this template needs"))
-                continue
-            if control:
-                text, why = without(template)
-                if text is None:
-                    skipped.append(Skipped(text=name, reason=f"no control: {why}"))
-                else:
-                    row = np.array([-1], dtype=np.int32)
-                    made.append(
-                        Block(
-                            text=len(ids), wording=text.replace("%", "%%"), columns=(), rows=row, role=CONTROL
-                        )
-                    )
-            blocks += made
-            ids.append(name)
-            bases.append(self.bases[number] if self.bases else template)
-            labels.append(label)
-            numbers.append(number)
-        if not blocks:
-            raise UsageError(
-                "empty-grid",
-                "No text can be filled with these terms.",
-                given=f"{len(self.templates)} templates, {chosen.id}",
-                hint=skipped[0].reason if skipped else None,
-            )
-        keys = list(dict.fromkeys(k for label in labels for k in label))
-        return Grid(
-            terms=chosen,
-            texts=tuple(ids),
-            bases=tuple(bases),
-            blocks=tuple(blocks),
-            text_factors={
-                **{k: f[np.array(numbers)] for k, f in self.factors.items()},
-                **{k: Factor.of([label.get(k) for label in labels]) for k in keys},
-            },
-            forms=tuple(forms.index),
-            flags=tuple(flags.index),
-            skipped=tuple(skipped),
-        )
+        return _compile(self, chosen, control=control)
 
     def to_toml(self) -> str:
         """The templates as a file that a person can review and edit; `templates(path)` reads it back."""
@@ -196,6 +141,71 @@ class Templates:
         if self.follow:
             lines.insert(1, "follow = true\n")
         return "\n".join(lines)
+
+
+def _compile(made: Templates, chosen: Terms, *, control: bool) -> Grid:
+    """The grid of `made` filled with `chosen`."""
+    filler, cache = Filler(chosen), dict[tuple[object, ...], tuple[str, ...]]()
+    forms, flags = Levels(), Levels()
+    blocks: list[Block] = []
+    ids: list[str] = []
+    labels: list[Mapping[str, str]] = []
+    numbers: list[int] = []
+    skipped = list(made.skipped)
+    for number, name, template, label in made.expanded():
+        filled = compile_template(
+            template,
+            len(ids),
+            filler,
+            follow=made.follow,
+            forms=forms,
+            flags=flags,
+            flag=made.flags[number] if made.flags else "",
+            cache=cache,
+        )
+        if not filled:
+            skipped.append(Skipped(text=name, reason="no term has the forms that this template needs"))
+            continue
+        if control:
+            block = _control(template, len(ids))
+            if isinstance(block, str):
+                skipped.append(Skipped(text=name, reason=f"no control: {block}"))
+            else:
+                filled.append(block)
+        blocks += filled
+        ids.append(name)
+        labels.append(label)
+        numbers.append(number)
+    if not blocks:
+        raise UsageError(
+            "empty-grid",
+            "No text can be filled with these terms.",
+            given=f"{len(made.templates)} templates, {chosen.id}",
+            hint=skipped[0].reason if skipped else None,
+        )
+    keys = list(dict.fromkeys(k for label in labels for k in label))
+    return Grid(
+        terms=chosen,
+        texts=tuple(ids),
+        bases=tuple((made.bases or made.templates)[n] for n in numbers),
+        blocks=tuple(blocks),
+        text_factors={
+            **{k: f[np.array(numbers)] for k, f in made.factors.items()},
+            **{k: Factor.of([label.get(k) for label in labels]) for k in keys},
+        },
+        forms=tuple(forms.index),
+        flags=tuple(flags.index),
+        skipped=tuple(skipped),
+    )
+
+
+def _control(template: str, text: int) -> Block | str:
+    """The row without any term, or why there is none."""
+    without_term, why = without(template)
+    if without_term is None:
+        return why
+    rows = np.array([-1], dtype=np.int32)
+    return Block(text=text, wording=without_term.replace("%", "%%"), columns=(), rows=rows, role=CONTROL)
 
 
 def _quote(text: str) -> str:
@@ -270,7 +280,7 @@ SHIPPED = {
 
 
 def _load(name: str) -> Templates:
-    from evenhand.texts._decode import read_text
+    from evenhand._encoding import read_text
 
     if name in SHIPPED:
         text = files("evenhand.plans").joinpath("data", f"{name}.toml").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray
-from evenhand.stats.interval import Inference, check_level, from_standard_error
+from evenhand.stats.interval import Inference, bounds, check_level, from_standard_error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,12 +130,10 @@ def auc(
     se = float(np.sqrt(variance))
     plain = from_standard_error(found.auc, se, level=level, null=0.5)
     logit = np.log(found.auc / (1 - found.auc))
-    on = from_standard_error(logit, se / (found.auc * (1 - found.auc)), level=level)
-    assert on.low is not None
-    assert on.high is not None
+    low, high = bounds(float(logit), se / (found.auc * (1 - found.auc)), level=level)
     return plain.with_(
-        low=float(1 / (1 + np.exp(-on.low))),
-        high=float(1 / (1 + np.exp(-on.high))),
+        low=float(1 / (1 + np.exp(-low))),
+        high=float(1 / (1 + np.exp(-high))),
         method="DeLong, interval on the logit scale",
         detail=detail,
     )
@@ -206,16 +204,15 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95) -> I
     r = float(np.clip(np.corrcoef(a, b)[0, 1], -1, 1))
     if abs(r) >= 1 - 1e-15:
         return Inference(value=r, level=level, method=method, why_not="an exact line: no sampling variation")
-    on = from_standard_error(float(np.arctanh(r)), 1 / np.sqrt(n - 3), level=level)
+    se = float(1 / np.sqrt(n - 3))
+    low, high = bounds(float(np.arctanh(r)), se, level=level)
     p = from_standard_error(r, float(np.sqrt((1 - r**2) / (n - 2))), df=float(n - 2)).p_value
-    assert on.low is not None
-    assert on.high is not None
     return Inference(
         value=r,
-        low=float(np.tanh(on.low)),
-        high=float(np.tanh(on.high)),
+        low=float(np.tanh(low)),
+        high=float(np.tanh(high)),
         p_value=p,
-        se=on.se,
+        se=se,
         level=level,
         method=method,
         detail={"n": n, "scale_of_se": "artanh r"},

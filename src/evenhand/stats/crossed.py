@@ -285,7 +285,8 @@ def _variance(rows: Rows, means: FloatArray) -> tuple[float, float, dict[str, fl
     largest = max(each, key=_total)
     if both <= _total(largest):
         return _total(largest), satterthwaite(largest), named
-    return both, satterthwaite([*each[0], *each[1], *minus], total=both), named
+    df = satterthwaite([*each[0], *each[1], *minus], total=both)
+    return both, min([df, *(_cap(p, both) for parts in each if len(parts) == 1 for p in parts)]), named
 
 
 def _total(parts: Sequence[Part]) -> float:
@@ -331,10 +332,34 @@ def _dimension_parts(d: Dimension, means: FloatArray) -> list[Part]:
         gap = moved[0] - moved[1]
         return [Part(variance=float(np.sum(gap**2) * (n - 1) / n), df=_effective(shares.mean(axis=0)))]
     sizes = d.sizes()
-    return [
+    parts = [
         Part(variance=float(np.sum(moved[s] ** 2) * (sizes[s] - 1) / sizes[s]), df=_effective(shares[s]))
         for s in (0, 1)
     ]
+    return [_guarded(parts)] if sizes.min() < 10 and sizes.max() > 2 * sizes.min() else parts
+
+
+def _cap(part: Part, total: float) -> float:
+    """The largest df that a dimension of 1 to 3 degrees of freedom leaves: its own where it makes half of the
+    variance, else twice its own. When such a component happens to be small, the estimated df is too large (7 % false
+    alarms with 3 texts, 9 % with 2)."""
+    if part.df >= 4:
+        return float("inf")
+    return part.df * (1.0 if part.variance > total / 2 else 2.0)
+
+
+def _guarded(parts: Sequence[Part]) -> Part:
+    """One part for a small group nested beside a much larger one.
+
+    Satterthwaite's df is itself estimated: a small group that happens to vary little makes Welch's test twice as
+    liberal as it says (11.6 % at 2 + 20 units; 12.4 % at 5 + 40 skewed ones). So the variance is the larger of
+    Welch's and the pooled one, and df at most twice the
+    smaller group's.
+    """
+    n = [p.df + 1 for p in parts]
+    pooled = sum(p.variance * k * p.df for p, k in zip(parts, n, strict=True)) / (n[0] + n[1] - 2)
+    variance = max(_total(parts), pooled * (1 / n[0] + 1 / n[1]))
+    return Part(variance=variance, df=min(satterthwaite(parts), 2 * (min(n) - 1)))
 
 
 def _cell_part(rows: Rows, means: FloatArray) -> list[Part]:

@@ -92,6 +92,16 @@ def tail(statistic: float, df: float | None, alternative: Alternative = "two-sid
     return below(statistic if alternative == "less" else -statistic)
 
 
+def bounds(value: float, se: float, *, df: float | None = None, level: float = 0.95) -> tuple[float, float]:
+    """value ± quantile · se, two-sided.
+
+    >>> tuple(round(b, 2) for b in bounds(1.0, 0.5))
+    (0.02, 1.98)
+    """
+    reach = se * quantile(0.5 + level / 2, df)
+    return value - reach, value + reach
+
+
 def from_standard_error(
     value: float,
     se: float,

@@ -9,7 +9,7 @@ from scipy.special import bdtr, bdtrc, betaincinv, gammaln
 
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray
-from evenhand.stats.interval import Inference, check_level, from_standard_error, quantile, tail
+from evenhand.stats.interval import Inference, bounds, check_level, from_standard_error, quantile, tail
 
 
 def _counts(hits: float, n: float) -> None:
@@ -62,10 +62,15 @@ def clopper_pearson(hits: int, n: int, *, level: float = 0.95) -> Inference:
     _counts(hits, n)
     if n == 0:
         return _no_trials("Clopper–Pearson", level)
+    low, high = _exact_bounds(hits, n, level)
+    return Inference(value=hits / n, low=low, high=high, level=level, method="Clopper–Pearson")
+
+
+def _exact_bounds(hits: int, n: int, level: float) -> tuple[float, float]:
     side = (1 - level) / 2
     low = 0.0 if hits == 0 else float(betaincinv(hits, n - hits + 1, side))
     high = 1.0 if hits == n else float(betaincinv(hits + 1, n - hits, 1 - side))
-    return Inference(value=hits / n, low=low, high=high, level=level, method="Clopper–Pearson")
+    return low, high
 
 
 def newcombe(hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float = 0.95) -> Inference:
@@ -152,10 +157,10 @@ def katz(hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float =
     ratio = hits_a / n_a / (hits_b / n_b)
     if variance <= 0:
         return Inference(value=ratio, level=level, method=method, why_not="both rates are 1")
-    on = from_standard_error(float(np.log(ratio)), float(np.sqrt(variance)), level=level, method=method)
-    assert on.low is not None
-    assert on.high is not None
-    return on.with_(value=ratio, low=float(np.exp(on.low)), high=float(np.exp(on.high)))
+    log, se = float(np.log(ratio)), float(np.sqrt(variance))
+    low, high = (float(np.exp(bound)) for bound in bounds(log, se, level=level))
+    on = from_standard_error(log, se, level=level, method=method)
+    return on.with_(value=ratio, low=low, high=high, detail={"scale_of_se": "log"})
 
 
 def miettinen_nurminen(
@@ -318,11 +323,9 @@ def mcnemar_exact(b: int, c: int, *, level: float = 0.95) -> Inference:
         return Inference(level=check_level(level), method=method, why_not="no discordant pair")
     n, k = b + c, min(b, c)
     p = min(1.0, 2 * float(bdtr(k, n, 0.5)))
-    share = clopper_pearson(b, n, level=level)
-    assert share.low is not None
-    assert share.high is not None
-    low = share.low / (1 - share.low)
-    high = share.high / (1 - share.high) if share.high < 1 else None
+    lowest, highest = _exact_bounds(b, n, level)
+    low = lowest / (1 - lowest)
+    high = highest / (1 - highest) if highest < 1 else None
     return Inference(
         value=b / c if c else None,
         low=low,

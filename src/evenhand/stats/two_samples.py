@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -288,11 +287,45 @@ def _describe(s: FloatArray) -> tuple[float, float, float, float, float | None, 
     return mean, float(s.std(ddof=1)), skewness, kurtosis, p, outliers
 
 
-def describe(samples: Mapping[str, npt.ArrayLike]) -> dict[str, tuple[int, float | None]]:
-    """(n, mean) of each named sample; the mean of an empty one is None.
+def fieller(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95) -> Inference:
+    """Ratio of two independent means, mean(x)/mean(y), with Fieller's interval; p against a ratio of 1.
 
-    >>> describe({"a": [1.0, 3.0], "b": []})
-    {'a': (2, 2.0), 'b': (0, None)}
+    The bounds are the ratios r for which m₁ − r·m₂ is not significantly different from 0.
+
+    Returns:
+        why_not and no interval where mean(y) is not significantly different from 0: the set is then unbounded.
+
+    Source: Fieller (1954), Some problems in interval estimation; df of Welch's t of the two means.
+
+    >>> i = fieller([10.0, 12, 11, 13], [5.0, 6, 5, 6])
+    >>> round(i.value, 3), round(i.low, 2), round(i.high, 2)
+    (2.091, 1.69, 2.58)
     """
-    cleaned = {name: _clean(x) for name, x in samples.items()}
-    return {name: (len(x), float(x.mean()) if len(x) else None) for name, x in cleaned.items()}
+    check_level(level)
+    x, y = _clean(x), _clean(y)
+    method = "ratio of means, Fieller's interval"
+    why = _too_few(x, y)
+    if why:
+        return Inference(level=level, method=method, why_not=why)
+    m1, m2 = float(x.mean()), float(y.mean())
+    v1, v2 = float(x.var(ddof=1)) / len(x), float(y.var(ddof=1)) / len(y)
+    same = welch(x, y, level=level)
+    if m2 == 0:
+        return Inference(level=level, method=method, why_not="the reference's mean is 0")
+    if same.se == 0 or same.df is None:
+        return Inference(value=m1 / m2, level=level, method=method, why_not=same.why_not)
+    t2 = quantile(0.5 + level / 2, same.df) ** 2
+    a, b, c = m2**2 - t2 * v2, m1 * m2, m1**2 - t2 * v1
+    if a <= 0:
+        why = "the reference's mean is not clearly different from 0: the interval of the ratio is unbounded"
+        return Inference(value=m1 / m2, p_value=same.p_value, level=level, method=method, why_not=why)
+    reach = float(np.sqrt(max(b * b - a * c, 0.0)))
+    return Inference(
+        value=m1 / m2,
+        low=(b - reach) / a,
+        high=(b + reach) / a,
+        p_value=same.p_value,
+        df=same.df,
+        level=level,
+        method=method,
+    )

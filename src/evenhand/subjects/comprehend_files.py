@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand._encoding import decode, read_text
 from evenhand._errors import DataError
-from evenhand._table import decode, numbers, read_table
+from evenhand._table import numbers, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,7 +111,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
 
 def _lines(path: Path) -> list[str]:
     if not path.name.endswith((".tar.gz", ".tgz")):
-        return decode(path.read_bytes(), name=path.name).splitlines()
+        return read_text(path).splitlines()
     try:
         with tarfile.open(path, "r:gz") as archive:
             lines: list[str] = []

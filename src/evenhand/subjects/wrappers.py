@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand._errors import BudgetSpent, CredentialError, JournalError, SubjectError
 from evenhand._model import FloatArray, Replies, Subject
@@ -36,6 +37,10 @@ class Transient(str):
         return made
 
 
+Arrivals: TypeAlias = Iterator[tuple[npt.NDArray[np.intp], Replies]]
+"""(rows of the inputs, their replies), in any order, each row at most once."""
+
+
 @runtime_checkable
 class Streaming(Protocol):
     """A subject that can hand over replies as they arrive, so that a journal can keep them at once."""
@@ -45,23 +50,25 @@ class Streaming(Protocol):
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies: ...
 
-    def arrivals(self, inputs: Sequence[Any], /) -> Iterator[tuple[list[int], Replies]]:
-        """(rows of `inputs`, their replies), in any order, each row exactly once."""
-        ...
+    def arrivals(self, inputs: Sequence[Any], /) -> Arrivals: ...
 
 
-def arrivals(subject: Subject, inputs: Sequence[Any]) -> Iterator[tuple[list[int], Replies]]:
+def arrivals(subject: Subject, inputs: Sequence[Any]) -> Arrivals:
     """The replies of any subject as they arrive: all at once where it cannot stream."""
     if isinstance(subject, Streaming):
         yield from subject.arrivals(inputs)
     else:
-        yield list(range(len(inputs))), subject(inputs)
+        yield np.arange(len(inputs)), subject(inputs)
 
 
-def gather(parts: Iterator[tuple[list[int], Replies]], n: int) -> Replies:
-    """Arrivals in any order as Replies of length `n`; a row that never arrived is an error."""
+def gather(
+    parts: Iterable[tuple[npt.NDArray[np.intp], Replies]], n: int, missing: str = "no reply arrived"
+) -> Replies:
+    """Arrivals in any order as Replies of length `n`; a row that never arrived is an error with the reason `missing`."""
     pieces = list(parts)
-    order = np.array([row for rows, _ in pieces for row in rows], dtype=np.int64)
+    if len(pieces) == 1 and len(pieces[0][0]) == n and np.array_equal(pieces[0][0], np.arange(n)):
+        return pieces[0][1]
+    order = np.concatenate([rows for rows, _ in pieces]) if pieces else np.empty(0, dtype=np.intp)
     joined = join([replies for _, replies in pieces], [len(rows) for rows, _ in pieces])
     scores: dict[str, FloatArray] = {}
     for name, column in joined.scores.items():
@@ -70,7 +77,7 @@ def gather(parts: Iterator[tuple[list[int], Replies]], n: int) -> Replies:
     errors = {int(order[at]): reason for at, reason in joined.errors.items()}
     seen = np.zeros(n, dtype=np.bool_)
     seen[order] = True
-    errors.update({int(row): "no reply arrived" for row in np.flatnonzero(~seen)})
+    errors.update({int(row): missing for row in np.flatnonzero(~seen)})
     return Replies(scores=scores, errors=errors)
 
 
@@ -95,16 +102,16 @@ class Batched:
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         return gather(self.arrivals(inputs), len(inputs))
 
-    def arrivals(self, inputs: Sequence[Any], /) -> Iterator[tuple[list[int], Replies]]:
+    def arrivals(self, inputs: Sequence[Any], /) -> Arrivals:
         for start in range(0, len(inputs), self.size):
             part = inputs[start : start + self.size]
             for rows, replies in arrivals(self.subject, part):
-                yield [start + row for row in rows], replies
+                yield start + rows, replies
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cached:
-    """Asks the journal first and keeps what arrives; equal inputs of one batch are asked once.
+    """Asks the journal first and keeps what arrives; equal inputs are asked once.
 
     Args:
         repeat: index of a deliberate repetition; different indices never share a reply.
@@ -119,41 +126,33 @@ class Cached:
         return self.subject.id
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
+        return gather(self.arrivals(inputs), len(inputs))
+
+    def arrivals(self, inputs: Sequence[Any], /) -> Arrivals:
         known = self.journal.fetch(self.id, inputs, repeat=self.repeat)
         rows = np.flatnonzero(~known.missing)
-        parts = [(rows.tolist(), Replies(scores={n: c[rows] for n, c in known.scores.items()}))]
-        try:
-            parts.extend(self._ask(inputs, np.flatnonzero(known.missing).tolist()))
-        except BudgetSpent as spent:
-            spent.arrived = gather(iter(parts + getattr(spent, "pieces", [])), len(inputs))  # type: ignore[attr-defined]
-            raise
-        return gather(iter(parts), len(inputs))
-
-    def _ask(self, inputs: Sequence[Any], missing: list[int]) -> Iterator[tuple[list[int], Replies]]:
+        if len(rows):
+            yield rows, Replies(scores={n: c[rows] for n, c in known.scores.items()})
         positions: dict[Any, list[int]] = {}
-        for row in missing:
+        for row in np.flatnonzero(known.missing).tolist():
             value = inputs[row]
             positions.setdefault(value if isinstance(value, str) else repr(value), []).append(row)
         copies = list(positions.values())
         unique = [inputs[rows[0]] for rows in copies]
-        pieces: list[tuple[list[int], Replies]] = []
-        try:
-            for rows, replies in arrivals(self.subject, unique) if unique else ():
-                self.journal.put(self.id, [unique[r] for r in rows], replies, repeat=self.repeat)
-                pieces.append(_spread(rows, replies, copies))
-                yield pieces[-1]
-        except BudgetSpent as spent:
-            spent.pieces = pieces  # type: ignore[attr-defined]
-            raise
+        for rows, replies in arrivals(self.subject, unique) if unique else ():
+            self.journal.put(self.id, [unique[r] for r in rows.tolist()], replies, repeat=self.repeat)
+            yield _spread(rows, replies, copies)
 
 
-def _spread(rows: list[int], replies: Replies, copies: list[list[int]]) -> tuple[list[int], Replies]:
+def _spread(
+    rows: npt.NDArray[np.intp], replies: Replies, copies: list[list[int]]
+) -> tuple[npt.NDArray[np.intp], Replies]:
     """One reply to every row that asked the same."""
-    back = [(at, row) for at, unique in enumerate(rows) for row in copies[unique]]
-    source = np.array([at for at, _ in back], dtype=np.int64)
+    back = [(at, row) for at, unique in enumerate(rows.tolist()) for row in copies[unique]]
+    source = np.array([at for at, _ in back], dtype=np.intp)
     scores = {name: column[source] for name, column in replies.scores.items()}
     errors = {i: replies.errors[at] for i, (at, _) in enumerate(back) if at in replies.errors}
-    return [row for _, row in back], Replies(scores=scores, errors=errors)
+    return np.array([row for _, row in back], dtype=np.intp), Replies(scores=scores, errors=errors)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,7 +301,7 @@ class Budgeted:
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         return gather(self.arrivals(inputs), len(inputs))
 
-    def arrivals(self, inputs: Sequence[Any], /) -> Iterator[tuple[list[int], Replies]]:
+    def arrivals(self, inputs: Sequence[Any], /) -> Arrivals:
         allowed = self._reserve(inputs)
         if allowed:
             yield from arrivals(self.subject, inputs[:allowed])

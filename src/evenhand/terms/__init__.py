@@ -12,10 +12,11 @@ from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
+from evenhand._callable import make_callable
+from evenhand._encoding import read_text
 from evenhand._errors import EvenhandError, TermsError
 from evenhand._model import Factor
 from evenhand.terms._parse import FORMS, Table, parse
-from evenhand.texts._decode import read_text
 
 __all__ = ["SHIPPED", "Kind", "Terms", "cross", "list_terms", "terms", "terms_from_rows"]
 
@@ -308,3 +309,6 @@ def cross(first: Terms, second: Terms) -> Terms:
         source=f"{first.source}; {second.source}",
         licence=f"{first.licence}; {second.licence}",
     )
+
+
+make_callable(__name__)

@@ -136,7 +136,7 @@ def _table(records: Sequence[Mapping[str, Any]], *, head: Mapping[str, Any], nam
     factors = [
         c for c in columns if c != term and c not in forms and c.lower() not in ("rank", "source", "note")
     ]
-    _refuse_duplicates(rows, term=term, factors=factors, name=name)
+    _refuse_duplicates(rows, term=term, name=name)
     return Table(
         term=term,
         factors=tuple(factors),
@@ -168,9 +168,7 @@ def _near(columns: Sequence[str]) -> str | None:
     return f"did you mean the column {close[0]!r}? Rename it to 'term'" if close else None
 
 
-def _refuse_duplicates(
-    rows: Mapping[str, list[str]], *, term: str, factors: Sequence[str], name: str
-) -> None:
+def _refuse_duplicates(rows: Mapping[str, list[str]], *, term: str, name: str) -> None:
     seen: dict[str, int] = {}
     double: list[str] = []
     for i, label in enumerate(rows[term]):

@@ -12,9 +12,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from evenhand._callable import make_callable
+from evenhand._encoding import read_bytes, read_text
 from evenhand._errors import DataError
 from evenhand._model import Factor
-from evenhand.texts._decode import read_bytes, read_text
 
 __all__ = ["SHIPPED", "Texts", "texts"]
 
@@ -256,3 +257,6 @@ def _notice(values: Sequence[str], *, dropped: int) -> tuple[str, ...]:
         )
         if n
     )
+
+
+make_callable(__name__)

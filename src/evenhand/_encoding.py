@@ -95,14 +95,15 @@ def read_text(path: Path, *, encoding: str | None = None) -> str:
     return decode(read_bytes(path), encoding=encoding, name=path.name)
 
 
-def read_bytes(path: Path) -> bytes:
-    """The bytes of a file that is there and not empty.
+def read_bytes(path: Path, *, most: int = -1) -> bytes:
+    """The bytes (at most the first `most`) of a file that is there and not empty.
 
     Raises:
         DataError: the file is missing, a folder, unreadable or empty.
     """
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(most)
     except FileNotFoundError:
         folder = path.parent
         near = sorted(p.name for p in folder.iterdir())[:200] if folder.is_dir() else []

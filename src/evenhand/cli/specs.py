@@ -1,0 +1,84 @@
+"""`evenhand plan` and `evenhand run`: an audit saved as a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evenhand._errors import UsageError
+from evenhand._spec import read_spec
+from evenhand.cli.output import LIVE, perform
+
+SpecFile = Annotated[Path, typer.Argument(help="audit.toml; see docs/reference/audit-file.md.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("plan", epilog="Example: evenhand plan audit.toml --price 0.0001 --rate 10")(plan)
+    app.command("run", epilog="Example: evenhand run audit.toml --out out/")(run)
+
+
+def plan(
+    file: SpecFile,
+    price: Annotated[float | None, typer.Option("--price", help="Money for one call.")] = None,
+    price_per_100: Annotated[
+        float | None,
+        typer.Option("--price-per-100-characters", help="Money for 100 characters (services bill units)."),
+    ] = None,
+    minimum_units: Annotated[
+        int, typer.Option("--minimum-units", help="Least units of 100 billed for one call.")
+    ] = 1,
+    rate: Annotated[
+        float | None, typer.Option("--rate", help="Calls a second that the service allows.")
+    ] = None,
+    sd: Annotated[
+        list[float] | None,
+        typer.Option("--sd", help="Spread that you expect of a term's effect; may be repeated."),
+    ] = None,
+) -> None:
+    """Say what an audit will ask, cost and be able to find; asks nothing."""
+    from evenhand.audits.forecast import forecast
+
+    spec = read_spec(file)
+    if spec.kind not in LIVE:
+        raise UsageError("nothing-to-plan", f"the {spec.kind} audit asks no subject", given=spec.kind)
+    told = forecast(
+        spec.arguments,
+        price=price,
+        price_per_100=price_per_100,
+        minimum_units=minimum_units,
+        rate=rate,
+        sds=sd,
+    )
+    for line in told:
+        typer.echo(line)
+
+
+def run(
+    file: SpecFile,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the results; overrides the file's.")
+    ] = None,
+    journal: Annotated[
+        Path | None, typer.Option("--journal", help="Replies are kept here; default in --out.")
+    ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep and reuse no replies.")] = False,
+) -> None:
+    """Run an audit from its file; run it again after an interruption and it goes on where it stopped."""
+    spec = read_spec(file)
+    where = str(out) if out is not None else spec.out or "evenhand-out"
+    arguments = dict(spec.arguments)
+    if spec.kind in LIVE:
+        if no_cache:
+            arguments.pop("journal", None)
+        elif journal is not None or "journal" not in arguments:
+            arguments["journal"] = str(journal if journal is not None else Path(where) / "journal.sqlite")
+    total = None
+    if spec.kind == "text":
+        from evenhand.cli.text import total_probes
+
+        total = total_probes(arguments)
+    perform(replace(spec, arguments=arguments, out=where), total=total)

@@ -1,0 +1,405 @@
+"""The engine behind every network service: one event loop on a thread, a rate, retries, a breaker, replies as they come.
+
+An `Endpoint` knows one service (what a request looks like, where the scores are, which errors are final); the engine
+knows nothing of sentiment. Requests go to the endpoint's host and nowhere else: redirects are not followed, and proxies
+or `.netrc` of the environment are not used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import json
+import queue
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from evenhand._errors import CredentialError, SubjectError
+from evenhand._model import Replies
+from evenhand.subjects.python import join
+from evenhand.subjects.wrappers import Arrivals, gather
+
+if TYPE_CHECKING:
+    import aiohttp
+
+LARGEST_REPLY = 16 << 20
+RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+REFUSED = frozenset({401, 403})
+
+
+class Endpoint(Protocol):
+    """What the engine must know of one service."""
+
+    @property
+    def id(self) -> str:
+        """Service, model, version and parameters; never a secret."""
+        ...
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers with the credentials; never logged."""
+        ...
+
+    @property
+    def batch(self) -> int:
+        """Inputs in one request."""
+        ...
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that holds the key, for messages."""
+        ...
+
+    def refuse(self, text: Any) -> str | None:
+        """Why an input cannot be asked (too long, empty), or None."""
+        ...
+
+    def body(self, inputs: Sequence[Any]) -> Any:
+        """The JSON of a request."""
+        ...
+
+    def parse(self, answer: Any, n: int) -> Replies:
+        """The scores in an answer to `n` inputs. Raises KeyError, TypeError or ValueError where they are missing."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """A subject that asks an endpoint over HTTP.
+
+    Args:
+        endpoint: the service.
+        concurrency: requests in flight.
+        rate: requests a second; characters: characters a second. Evenly spaced, never more.
+        attempts: tries of one request in all. timeout: seconds for one of them.
+        wait_initial, wait_max: seconds before the second try and at most between two; Retry-After wins.
+        breaker: so many requests that fail after all their tries, one after another, end the run.
+    """
+
+    endpoint: Endpoint
+    concurrency: int = 8
+    rate: float | None = None
+    characters: float | None = None
+    attempts: int = 6
+    timeout: float = 60.0
+    wait_initial: float = 0.5
+    wait_max: float = 60.0
+    breaker: int = 10
+
+    @property
+    def id(self) -> str:
+        return self.endpoint.id
+
+    def __call__(self, inputs: Sequence[Any], /) -> Replies:
+        return gather(self.arrivals(inputs), len(inputs))
+
+    def arrivals(self, inputs: Sequence[Any], /) -> Arrivals:
+        """Replies as they come in; whatever has arrived together is handed over together."""
+        refused = {
+            row: why for row, text in enumerate(inputs) if (why := self.endpoint.refuse(text)) is not None
+        }
+        if refused:
+            rows = np.array(sorted(refused), dtype=np.intp)
+            yield rows, Replies(scores={}, errors={at: refused[int(row)] for at, row in enumerate(rows)})
+        asked = [row for row in range(len(inputs)) if row not in refused]
+        if not asked:
+            return
+        arrived: queue.Queue[Any] = queue.Queue(maxsize=4 * self.concurrency)
+        driver = _Driver(self, inputs, asked, arrived)
+        thread = threading.Thread(target=driver.run, name="evenhand-service", daemon=True)
+        thread.start()
+        try:
+            yield from _drained(arrived)
+        finally:
+            driver.stop()
+            while thread.is_alive():  # a full queue must not keep the loop from ending
+                _empty(arrived)
+                thread.join(0.02)
+
+
+def _drained(arrived: queue.Queue[Any]) -> Arrivals:
+    while True:
+        items = [arrived.get()]
+        while True:
+            try:
+                items.append(arrived.get_nowait())
+            except queue.Empty:
+                break
+        last = next((item for item in items if item is None or isinstance(item, BaseException)), items)
+        parts = [item for item in items if isinstance(item, tuple)]
+        if parts:
+            rows = np.concatenate([np.array(rows, dtype=np.intp) for rows, _ in parts])
+            yield rows, join([replies for _, replies in parts], [len(rows) for rows, _ in parts])
+        if last is None:
+            return
+        if isinstance(last, BaseException):
+            raise last
+
+
+def _empty(arrived: queue.Queue[Any]) -> None:
+    while True:
+        try:
+            arrived.get_nowait()
+        except queue.Empty:
+            return
+
+
+@dataclass
+class _Pace:
+    """Evenly spaced permission: the next one is due 1/rate after the last, by the monotonic clock of the loop."""
+
+    rate: float | None
+    due: float = 0.0
+
+    async def wait(self, amount: float = 1.0) -> None:
+        if not self.rate:
+            return
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        start = max(now, self.due)
+        self.due = start + amount / self.rate
+        if start > now:
+            await asyncio.sleep(start - now)
+
+
+class _Retry(Exception):
+    def __init__(self, reason: str, after: float | None = None) -> None:
+        self.reason, self.after = reason, after
+        super().__init__(reason)
+
+
+@dataclass
+class _Driver:
+    """One run of the event loop: workers take chunks of rows, ask, and put what arrived into the queue."""
+
+    service: Service
+    inputs: Sequence[Any]
+    rows: list[int]
+    arrived: queue.Queue[Any]
+    failed_in_a_row: int = 0
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def stop(self) -> None:
+        self.stopping.set()
+
+    def run(self) -> None:
+        end: BaseException | None = None
+        try:
+            asyncio.run(self._all())
+        except BaseException as error:  # handed to the caller's thread, which raises it
+            end = error
+        while not self.stopping.is_set():
+            try:
+                self.arrived.put(end, timeout=0.05)
+                return
+            except queue.Full:
+                continue
+
+    async def _all(self) -> None:
+        import aiohttp
+
+        service, size = self.service, max(1, self.service.endpoint.batch)
+        chunks = iter([self.rows[at : at + size] for at in range(0, len(self.rows), size)])
+        calls, characters = _Pace(service.rate), _Pace(service.characters)
+        timeout = aiohttp.ClientTimeout(total=service.timeout)
+        connector = aiohttp.TCPConnector(limit=service.concurrency)
+        async with (
+            aiohttp.ClientSession(timeout=timeout, connector=connector, trust_env=False) as session,
+            asyncio.TaskGroup() as workers,
+        ):
+            for _ in range(min(service.concurrency, -(-len(self.rows) // size))):
+                workers.create_task(self._work(session, chunks, calls, characters))
+
+    async def _work(
+        self, session: aiohttp.ClientSession, chunks: Iterator[list[int]], calls: _Pace, characters: _Pace
+    ) -> None:
+        for rows in chunks:
+            if self.stopping.is_set():
+                return
+            part = [self.inputs[row] for row in rows]
+            replies = await self._answer(session, part, calls, characters)
+            await self._hand_over(rows, replies)
+            again = [at for at, reason in replies.errors.items() if isinstance(reason, PartialFailure)]
+            for _ in range(
+                self.service.attempts - 1
+            ):  # rows that failed inside a good answer are asked alone
+                if not again or self.stopping.is_set():
+                    break
+                replies = await self._answer(session, [part[at] for at in again], calls, characters)
+                await self._hand_over([rows[at] for at in again], replies)
+                again = [
+                    again[at] for at, reason in replies.errors.items() if isinstance(reason, PartialFailure)
+                ]
+            for at in again:
+                reason = PartialFailureFinal(str(replies.errors[again.index(at)]))
+                await self._hand_over([rows[at]], Replies(scores={}, errors={0: reason}), final=True)
+
+    async def _hand_over(self, rows: list[int], replies: Replies, *, final: bool = False) -> None:
+        """Put what arrived into the queue; rows that will be asked again wait."""
+        keep = [
+            at for at in range(len(rows)) if final or not isinstance(replies.errors.get(at), PartialFailure)
+        ]
+        if not keep:
+            return
+        picked = np.array(keep, dtype=np.intp)
+        part = Replies(
+            scores={name: column[picked] for name, column in replies.scores.items()},
+            errors={i: replies.errors[at] for i, at in enumerate(keep) if at in replies.errors},
+        )
+        item = ([rows[at] for at in keep], part)
+        while not self.stopping.is_set():
+            try:
+                self.arrived.put_nowait(item)
+                return
+            except queue.Full:
+                await asyncio.sleep(0.005)
+
+    async def _answer(
+        self, session: aiohttp.ClientSession, part: list[Any], calls: _Pace, characters: _Pace
+    ) -> Replies:
+        import stamina
+
+        service = self.service
+        reason = "no reply"
+        try:
+            async for attempt in stamina.retry_context(
+                on=_wait, attempts=service.attempts, timeout=None, wait_initial=service.wait_initial,
+                wait_max=service.wait_max, wait_jitter=service.wait_initial,
+            ):  # fmt: skip
+                with attempt:
+                    await calls.wait()
+                    await characters.wait(sum(len(str(text)) for text in part))
+                    answer = await _ask_once(session, service.endpoint, part)
+                    replies = service.endpoint.parse(answer, len(part))
+                    self.failed_in_a_row = 0
+                    return replies
+        except _Retry as error:
+            reason = f"{error.reason} (after {service.attempts} tries)"
+        except _Final as error:
+            reason = str(error)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            reason = (
+                f"the answer has no score where it was expected ({type(error).__name__}: {str(error)[:80]})"
+            )
+        self._count_failure(reason)
+        return Replies(scores={}, errors=dict.fromkeys(range(len(part)), reason))
+
+    def _count_failure(self, reason: str) -> None:
+        self.failed_in_a_row += 1
+        if self.failed_in_a_row >= self.service.breaker:
+            raise SubjectError(
+                "service-down",
+                f"{self.failed_in_a_row} requests in a row failed; the run stops here",
+                given=reason,
+                hint="look at the service, then run the same command again: what had arrived is kept",
+            )
+
+
+class PartialFailure(str):
+    """The reason of a row that failed inside a good answer and may be asked again alone."""
+
+    __slots__ = ()
+
+
+class PartialFailureFinal(str):
+    """The same after the last try."""
+
+    __slots__ = ()
+
+
+class _Final(Exception):
+    """A request that would fail again."""
+
+
+def _wait(error: Exception) -> bool | float:
+    if not isinstance(error, _Retry):
+        return False
+    return True if error.after is None else error.after
+
+
+async def _ask_once(session: aiohttp.ClientSession, endpoint: Endpoint, part: list[Any]) -> Any:
+    import aiohttp
+
+    try:
+        async with session.post(
+            endpoint.url, json=endpoint.body(part), headers=dict(endpoint.headers), allow_redirects=False
+        ) as response:
+            raw = await response.content.read(LARGEST_REPLY + 1)
+            while len(raw) <= LARGEST_REPLY and not response.content.at_eof():
+                raw += await response.content.read(LARGEST_REPLY + 1 - len(raw))
+            return _judge(endpoint, response.status, response.headers, raw)
+    except aiohttp.ClientSSLError as error:
+        raise SubjectError(
+            "certificate",
+            "the certificate of the service was not accepted",
+            given=urlsplit(endpoint.url).hostname,
+            hint="is this the right host? Nothing was sent",
+        ) from error
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise _Retry(f"{type(error).__name__}: {_without_secrets(str(error), endpoint)}"[:160]) from None
+
+
+def _judge(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: bytes) -> Any:
+    """The JSON of a good answer; an exception that says what to do about any other."""
+    if status in REFUSED:
+        raise CredentialError(
+            "credentials",
+            f"the service refused the key (HTTP {status})",
+            given=urlsplit(endpoint.url).hostname,
+            expected=f"a valid key in the environment variable {endpoint.variable}"
+            if endpoint.variable
+            else None,
+            hint="nothing is asked again until the key is right; what had arrived is kept",
+        )
+    if status in RETRIED:
+        raise _Retry(f"HTTP {status}", _retry_after(headers.get("Retry-After")))
+    said = _without_secrets(raw[:200].decode("utf-8", "replace"), endpoint)
+    if status == 404:
+        raise SubjectError(
+            "not-found", f"the service knows no such model or path (HTTP 404): {said}", given=endpoint.id,
+            hint="check the name of the model and the URL",
+        )  # fmt: skip
+    if not 200 <= status < 300:
+        raise _Final(f"HTTP {status}: {said}")
+    if len(raw) > LARGEST_REPLY:
+        raise _Final(f"the answer is larger than {LARGEST_REPLY:,} bytes")
+    try:
+        return json.loads(raw)
+    except ValueError:
+        if raw.lstrip()[:1] == b"<":
+            raise _Final("the endpoint answered HTML, not JSON; is the URL that of the API?") from None
+        raise _Retry("the answer is not JSON") from None  # cut off in the middle, most often
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds, or a date (RFC 9110, 10.2.3); never more than an hour, whatever the clocks say."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            due = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        seconds = (due - datetime.datetime.now(datetime.UTC)).total_seconds()
+    return min(max(seconds, 0.0), 3600.0)
+
+
+def _without_secrets(text: str, endpoint: Endpoint) -> str:
+    """Services like to echo what they were sent; keys stay out of every message."""
+    secrets = [part for value in endpoint.headers.values() for part in value.split() if len(part) >= 8]
+    secrets += [part.partition("=")[2] for part in urlsplit(endpoint.url).query.split("&") if "=" in part]
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "•••")
+    return text

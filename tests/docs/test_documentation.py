@@ -1,0 +1,71 @@
+"""The documentation keeps up with the code: every message is explained, every link leads somewhere, commands exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from evenhand.cli import run
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+
+
+def slugs() -> set[str]:
+    """Every slug that the package's errors and notes use."""
+    found = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            first = node.args[0]
+            said = isinstance(first, ast.Constant) and isinstance(first.value, str)
+            if (
+                said
+                and (name.endswith("Error") or name in {"BudgetSpent", "note"})
+                and name
+                not in {
+                    "ValueError",
+                    "TypeError",
+                    "AssertionError",
+                    "AttributeError",
+                    "IndexError",
+                    "KeyError",
+                }
+            ):
+                found.add(str(first.value))
+    return {slug for slug in found if re.fullmatch(r"[a-z][a-z0-9-]+", slug)}
+
+
+def test_every_message_is_explained() -> None:
+    """A slug in an error is a promise of a paragraph."""
+    explained = set()
+    for page in (ROOT / "docs" / "reference").glob("messages*.md"):
+        explained |= set(re.findall(r"`([a-z][a-z0-9-]+)`", page.read_text(encoding="utf-8")))
+    assert sorted(slugs() - explained) == []
+    assert len(slugs()) > 60
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    """Relative links of every page point to files that exist."""
+    broken = []
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        if not target.startswith(("http:", "https:", "mailto:")) and not (page.parent / target).exists():
+            broken.append(target)
+    assert broken == []
+
+
+def test_commands_in_the_pages_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every `evenhand …` line in a code block names a command that has help."""
+    named = set()
+    for page in PAGES:
+        for block in re.findall(r"```\w*\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
+            named |= set(re.findall(r"^evenhand (\w+)", block, re.M))
+    for command in sorted(named):
+        assert run([command, "--help"]) == 0, command
+    assert {"text", "scores", "plan", "run"} <= named
