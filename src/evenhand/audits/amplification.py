@@ -61,6 +61,7 @@ def audit_amplification(
     top_n: int = 25,
     tagger: Tagger | str | None = None,
     tolerance: float | Mapping[str, float] = 0.02,
+    item_tolerance: float | None = None,
     margin: float = 0.05,
     balance: float | None = None,
     leakage: bool | None = None,
@@ -94,7 +95,8 @@ def audit_amplification(
         min_support: mentions with a group that an item needs in the training data.
         top_n: mined items per group and part of speech. tagger: a callable, ``"module:attr"`` or ``"spacy:MODEL"``.
         tolerance: growth of a share that counts as none, for mean amplification and T→A; or measure → tolerance.
-        margin: change of one item's share that counts as none; also the margin of violations.
+        item_tolerance: change of one item's share that counts as none. Only where it is declared are single items judged;
+            else they are described, with p adjusted for their number. margin: change of a share that is a violation.
         balance: also compare with a training set balanced so that no item's ratio of groups exceeds this number.
         leakage: train attackers that guess the group from (masked) outputs; by default where scikit-learn is installed.
         classifier: any scikit-learn classifier; logistic regression by default. seeds: how many times it is trained.
@@ -118,6 +120,7 @@ def audit_amplification(
     judging = Judging(
         tolerance=_checked(tolerance),
         margin=margin,
+        item_tolerance=None if item_tolerance is None else tolerance_of(float(item_tolerance))[1],
         draws=draws,
         level=check_level(level),
         correction=correction,
@@ -144,7 +147,7 @@ def audit_amplification(
             audit_amplification,
             {
                 "groups": groups, "items": items, "rule": rule, "pool": pool, "match": match, "plurals": plurals,
-                "min_support": min_support, "top_n": top_n, "tolerance": tolerance, "margin": margin,
+                "min_support": min_support, "item_tolerance": item_tolerance, "top_n": top_n, "tolerance": tolerance, "margin": margin,
                 "balance": balance, "draws": draws, "level": level, "correction": correction, "seed": seed,
             },
             data={name: s.digest for name, s in sources.items()},
@@ -201,7 +204,9 @@ def _of_rows(
     elif not prepared.items.names:
         analysis.note("no-items-left", "No item has enough support to be compared.", warning=True)
         _nothing(analysis, judging, "no item has enough support in both corpora")
+        _groups_only(prepared, how, judging, analysis)
         analysis.exhibits["coverage"] = show.coverage(prepared, how.rule)
+        add_leakage(prepared, attack, judging.level, analysis)
     else:
         _compare(prepared, how, judging, analysis)
         add_leakage(prepared, attack, judging.level, analysis)
@@ -254,6 +259,19 @@ def _compare(prepared: Prepared, how: Reading, judging: Judging, analysis: Analy
     if "train_sets" in joint.shapes and any(" + " in n for n in names):
         analysis.exhibits["sets"] = show.set_table(names, done, prepared.groups)
     _note_separation(done, prepared, analysis)
+
+
+def _groups_only(prepared: Prepared, how: Reading, judging: Judging, analysis: Analysis) -> None:
+    """What needs no items: who is named rightly, wrongly or not at all."""
+    truth = truth_of(prepared)
+    if truth is None:
+        return
+    blocks = {k: v for k, v in _image_blocks(prepared, truth, how).items() if k in ("outcomes", "two_groups")}
+    joint = panel(blocks)
+    done = resample(joint, judging, exact=False, images=joint.images, blocks=list(blocks))
+    analysis.findings += findings(done, judging, items=())
+    analysis.exhibits["measures"] = show.measure_table(done)
+    analysis.exhibits["outcomes"] = show.outcome_table(done.point["outcomes"][0], prepared.groups)
 
 
 def _images(prepared: Prepared) -> int:
@@ -336,9 +354,11 @@ def _image_blocks(prepared: Prepared, truth: Corpus, how: Reading) -> dict[str, 
         "tasks": (only @ level["tasks"], (i,)),
         "outcomes": (place @ outcomes, (g, g + 1)),
     }
+    if not truth.known:  # people are annotated, items are not
+        blocks = {"outcomes": blocks["outcomes"]}
     if g == 2:
         blocks["two_groups"] = (sparse.csr_matrix((prepared.images, 1)), (1,))
-    return blocks | _sign_blocks(prepared, how)
+    return blocks | _sign_blocks(prepared, how) if truth.known else blocks
 
 
 def _sign_blocks(prepared: Prepared, how: Reading) -> dict[str, tuple[Any, tuple[int, ...]]]:

@@ -21,6 +21,8 @@ from evenhand.audits.corpus import (
     Items,
     Pool,
     Rule,
+    annotated_truth,
+    annotation,
     build,
     given_items,
     grouping,
@@ -92,7 +94,8 @@ def prepare(sources: dict[str, Source], how: Reading, analysis: Analysis) -> Pre
         DataError: nobody is named, or one group only. UsageError: sources of different kinds.
     """
     listed = list(sources.values())
-    if len({s.kind for s in listed}) > 1:
+    annotated = annotated_truth(sources)
+    if len({s.kind for s in listed if s is not annotated}) > 1:
         raise UsageError(
             "mixed-kinds",
             "training data and outputs are of different kinds",
@@ -103,14 +106,17 @@ def prepare(sources: dict[str, Source], how: Reading, analysis: Analysis) -> Pre
         raise UsageError("unknown-pool", "no such pool", given=how.pool, available=["caption", "image"])
     if how.min_support < 1:
         raise UsageError("bad-support", "the minimum support is at least 1", given=how.min_support)
-    who = grouping(how.groups, listed, plurals=how.plurals)
+    who = grouping(how.groups, [s for s in listed if s is not annotated], plurals=how.plurals)
     tokens = {name: tokens_of(s) for name, s in sources.items()}
     indices, images, known = _images(sources)
     items = _items(sources, tokens, who, how, analysis)
     corpora = {
         name: build(s, who, items, rule=how.rule, pool=how.pool, image_of=indices[name], tokens=tokens[name])
         for name, s in sources.items()
+        if s is not annotated
     }
+    if annotated is not None:
+        corpora["truth"] = annotation(annotated, who, items, how.rule, indices["truth"])
     _note_reading(sources, corpora, who, how, analysis)
     prepared = Prepared(
         corpora=corpora,
@@ -170,7 +176,7 @@ def _items(
     member, _ = members(named, who.names, how.rule)
     items, notes = mined_items(
         tokens["train"],
-        [tokens[k] for k in tokens if k != "train"],
+        [t for k, t in tokens.items() if k != "train" and t is not None],
         member,
         words=who.words,
         min_support=how.min_support,
@@ -185,16 +191,18 @@ def _items(
 def _note_reading(
     sources: dict[str, Source], corpora: dict[str, Corpus], who: Grouping, how: Reading, analysis: Analysis
 ) -> None:
-    for name, source in sources.items():
+    for source in sources.values():
         if source.repeated:
-            text = f"{source.repeated} rows of the {name} repeat a caption of the same image and are counted once."
+            text = f"{source.repeated} rows of the {source.name} repeat a caption of the same image and are counted once."
             analysis.note("repeated-captions", text, warning=True)
         blank = sum(1 for t in source.texts if not t or not t.strip())
         if blank:
-            analysis.note("blank-captions", f"{blank} captions of the {name} are empty; they name nobody.")
+            analysis.note(
+                "blank-captions", f"{blank} captions of the {source.name} are empty; they name nobody."
+            )
     several = {name: int((c.named.sum(axis=1) > 1).sum()) for name, c in corpora.items()}
     if any(several.values()):
-        counted = ", ".join(f"{n} of the {name}" for name, n in several.items())
+        counted = ", ".join(f"{n} of the {sources[name].name}" for name, n in several.items())
         analysis.note(
             "several-groups", f"Rows that name several groups: {counted}. Rule {how.rule}: {RULES[how.rule]}."
         )
@@ -375,9 +383,10 @@ def open_sources(train: Any, outputs: Any, truth: Any, how: Reading) -> dict[str
     for name, source in given.items():
         if source is None:
             continue
-        found = read_source(source, name=name, text=how.text, id=how.id)
+        called = "training data" if name == "train" else name
+        found = read_source(source, name=called, text=how.text, id=how.id)
         if found.kind == "captions" and _labelled(found, how.groups, listed):
-            found = read_source(source, name=name, text=how.text, id=how.id, labels=True)
+            found = read_source(source, name=called, text=how.text, id=how.id, labels=True)
         sources[name] = found
     return sources
 

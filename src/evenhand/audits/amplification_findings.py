@@ -26,11 +26,13 @@ class Judging:
 
     Args:
         tolerance: growth of a share that counts as none, for the measures on that scale; or measure → tolerance.
-        margin: change of one item's share that counts as none, and the margin of violations.
+        margin: of violations.
+        item_tolerance: change of one item's share that counts as none; None: items are described, not judged.
     """
 
     tolerance: float | Mapping[str, float] = 0.02
     margin: float = 0.05
+    item_tolerance: float | None = None
     draws: int = 1000
     level: float = 0.95
     correction: Correction = "holm"
@@ -401,7 +403,11 @@ def item_inference(done: Resampled, g: int, i: int, level: float) -> Inference:
 def item_findings(
     done: Resampled, judging: Judging, *, groups: Sequence[str], items: Sequence[str]
 ) -> list[Finding]:
-    """Every item's change, held against the margin; with two groups the second mirrors the first and is left out."""
+    """Every item's change, judged where a tolerance was declared; with two groups the second mirrors the first.
+
+    p is adjusted for the number of items either way.
+    """
+    own = judging.item_tolerance
     found = []
     shown = range(1) if len(groups) == 2 else range(len(groups))
     for i, item in enumerate(items):
@@ -425,7 +431,7 @@ def item_findings(
             found.append(evidence(estimate, inference))
     return judge(
         found,
-        tolerance=(-judging.margin, judging.margin),
+        tolerance=None if own is None else (-own, own),
         family="items",
         correction=judging.correction,
     )

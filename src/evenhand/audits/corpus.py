@@ -49,7 +49,7 @@ class Corpus:
         images: (rows,) index of the image of each row, in the index shared by all corpora.
         named: (rows, G0) which groups a row names, before the rule; member: (rows, G) after it.
         neutral: (rows,) names a person of no group, and no group.
-        items: sparse 0/1 (rows, I). tokens: of the captions, None for labels.
+        items: sparse 0/1 (rows, I). tokens: of the captions, None for labels. known: whether items were looked for at all.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Corpus:
     items: Any
     tokens: Tokens | None = None
     texts: Sequence[str | None] = field(default_factory=tuple)
+    known: bool = True
 
     def __len__(self) -> int:
         return len(self.images)
@@ -265,6 +266,57 @@ def build(
         tokens=tokens,
         texts=texts,
     )
+
+
+def annotation(source: Source, who: Grouping, items: Items, rule: Rule, image_of: IntArray) -> Corpus:
+    """People annotated in a table (a column that holds the groups' names), as the truth of outputs that are captions.
+
+    Items are the columns of their names; items without a column are unknown, so nothing is said about them.
+
+    Raises:
+        UsageError: `truth-groups` where no column holds the groups' names.
+    """
+    from scipy import sparse
+
+    table = source.table
+    columns = [] if table is None else table.column_names
+    found = None
+    for column in columns:
+        levels = set(factor(table, column).levels) if table is not None else set()
+        if levels and levels <= {*who.names, "several"} and len(levels) > 1:
+            found = column
+            break
+    if table is None or found is None:
+        raise UsageError(
+            "truth-groups",
+            "no column of the truth holds the names of the groups",
+            given=", ".join(columns),
+            expected=f"a column with {' and '.join(who.names)}",
+        )
+    label = factor(table, found)
+    named = np.stack([label.is_level(g) for g in who.names], axis=1)
+    member, _ = members(named, who.names, rule)
+    known = [
+        binary(table, i, source.name).astype(np.int32) if i in columns else np.zeros(len(named))
+        for i in items.names
+    ]
+    matrix = sparse.csr_matrix(np.stack(known, axis=1)) if known else sparse.csr_matrix((len(named), 0))
+    return Corpus(
+        name=source.name,
+        images=image_of,
+        named=named,
+        member=member,
+        neutral=np.zeros(len(named), dtype=np.bool_),
+        items=matrix.astype(np.int32),
+        known=all(i in columns for i in items.names),
+    )
+
+
+def annotated_truth(sources: Mapping[str, Source]) -> Source | None:
+    """The truth, where it is a table of annotated people beside captions."""
+    truth = sources.get("truth")
+    beside = truth is not None and truth.kind == "labels" and sources["train"].kind == "captions"
+    return truth if beside else None
 
 
 def _item_matrix(source: Source, items: Items, tokens: Tokens | None) -> Any:

@@ -70,9 +70,11 @@ def amplification(
             "--tolerance", help="Largest growth of shares that counts as none, declared beforehand."
         ),
     ] = 0.02,
-    margin: Annotated[
-        float, typer.Option("--margin", help="Largest change of one item that counts as none.")
-    ] = 0.05,
+    item_tolerance: Annotated[
+        float | None,
+        typer.Option("--item-tolerance", help="Judge single items too: largest change that counts as none."),
+    ] = None,
+    margin: Annotated[float, typer.Option("--margin", help="Change of a share that is a violation.")] = 0.05,
     balance: Annotated[
         float | None, typer.Option("--balance", help="Also against training data balanced to this ratio.")
     ] = None,
@@ -104,6 +106,7 @@ def amplification(
         "top_n": top_n,
         "tagger": tagger,
         "tolerance": tolerance,
+        "item_tolerance": item_tolerance,
         "margin": margin,
         "balance": balance,
         "leakage": leakage,
