@@ -194,8 +194,9 @@ def _is_columns(source: Mapping[Any, Any], text: str | None) -> bool:
     if len(sized) < len(source) or not source or len({len(v) for v in sized}) > 1:
         return False
     named = {text, *TEXT_COLUMNS, *ID_COLUMNS, *ITEM_COLUMNS} & set(source)
-    plain = any(not isinstance(x, str) for v in sized for x in list(v)[:1])
-    return bool(named) or plain
+    firsts = [x for v in sized for x in list(v)[:1]]
+    plain = any(not isinstance(x, str) for x in firsts) and not any(isinstance(x, Mapping | list) for x in firsts)
+    return bool(named) or (plain and len(source) > 1)
 
 
 def _texts(values: Iterable[Any], name: str, column: str) -> list[str | None]:

@@ -322,7 +322,7 @@ def annotated_truth(sources: Mapping[str, Source]) -> Source | None:
 def _item_matrix(source: Source, items: Items, tokens: Tokens | None) -> Any:
     from scipy import sparse
 
-    if items.forms and tokens is not None:
+    if tokens is not None:
         return mentions(tokens, items.forms)
     table = source.table
     if table is None:

@@ -7,6 +7,7 @@ part of speech in captions nearly always.
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -186,6 +187,9 @@ def _tagger(tagger: Tagger | str | None) -> tuple[Tagger | None, str]:
     except ImportError:
         return None, ""
     pattern = taggers.PatternTagger()
+    with warnings.catch_warnings():  # its lexicon is read at the first use, from a file that it leaves to be closed
+        warnings.simplefilter("ignore", ResourceWarning)
+        pattern.tag("a dog", tokenize=False)
     return (lambda words: pattern.tag(" ".join(words), tokenize=False)), "TextBlob's tagger"
 
 
