@@ -68,6 +68,7 @@ def test_all_words_is_the_union_of_single_mentions() -> None:
     """The sparse matrix of all words holds a 1 for every word of a caption, however often it occurs."""
     tokens = tokenise(["b a b", "c"])
     assert all_words(tokens).toarray().tolist() == [[1, 1, 0], [0, 0, 1]]
+    assert tokens.caption(0) == ["b", "a", "b"]  # and the tokens keep their order
 
 
 @pytest.mark.parametrize("name", list(GROUPS))

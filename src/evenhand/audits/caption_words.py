@@ -183,9 +183,9 @@ def all_words(tokens: Tokens) -> Any:
     """Which caption holds which word of the vocabulary: a sparse 0/1 matrix (captions, words), CSR."""
     from scipy import sparse
 
-    # sum_duplicates would sort within rows; tocsr of (row, code) pairs is the same work, done here in place.
     matrix = sparse.csr_matrix(
-        (np.ones(len(tokens.codes), dtype=np.int32), tokens.codes, tokens.starts),
+        # sum_duplicates sorts the indices where they lie: the tokens keep their own.
+        (np.ones(len(tokens.codes), dtype=np.int32), tokens.codes.copy(), tokens.starts),
         shape=(len(tokens), len(tokens.words)),
     )
     matrix.sum_duplicates()

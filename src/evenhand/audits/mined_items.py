@@ -187,7 +187,9 @@ def _tagger(tagger: Tagger | str | None) -> tuple[Tagger | None, str]:
     except ImportError:
         return None, ""
     pattern = taggers.PatternTagger()
-    with warnings.catch_warnings():  # its lexicon is read at the first use, from a file that it leaves to be closed
+    with (
+        warnings.catch_warnings()
+    ):  # its lexicon is read at the first use, from a file that it leaves to be closed
         warnings.simplefilter("ignore", ResourceWarning)
         pattern.tag("a dog", tokenize=False)
     return (lambda words: pattern.tag(" ".join(words), tokenize=False)), "TextBlob's tagger"
@@ -273,6 +275,7 @@ def _concepts(
         known.add(word)
         concepts.setdefault((lemma(word, kind) if lemma else word, kind), set()).add(word)
     if lemma:
+        _join_verbs(concepts, lemma)
         left = {w for t in others for w in t.words} - known - set(excluded)
         for word in sorted(w for w in left if w.isalpha()):
             if word in tokens.index:
@@ -283,6 +286,14 @@ def _concepts(
                     concepts[key].add(word)
                     break
     return concepts
+
+
+def _join_verbs(concepts: dict[tuple[str, str], set[str]], lemma: Callable[[str, str], str]) -> None:
+    """Taggers take "rides" for a plural: a noun seen only inflected belongs to the verb of the same form, if there is one."""
+    for key in [k for k in concepts if k[1] == "noun" and k[0] not in concepts[k]]:
+        verbs = {(lemma(word, "verb"), "verb") for word in concepts[key]}
+        if len(verbs) == 1 and (verb := verbs.pop()) in concepts:
+            concepts[verb] |= concepts.pop(key)
 
 
 def _most_tied(
