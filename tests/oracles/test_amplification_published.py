@@ -15,7 +15,18 @@ from evenhand.audits.scoring import Analysis
 from evenhand.measures.amplification import mean_amplification, violations
 from evenhand.measures.directional import directional
 
-OBJECTS = ["baseball", "cell", "food", "kitchen", "motorcycle", "skateboard", "snowboard", "table", "tie", "umbrella"]
+OBJECTS = [
+    "baseball",
+    "cell",
+    "food",
+    "kitchen",
+    "motorcycle",
+    "skateboard",
+    "snowboard",
+    "table",
+    "tie",
+    "umbrella",
+]
 MODELS = ("baseline_ft", "upweight", "equalizer")
 
 

@@ -16,7 +16,9 @@ from evenhand.cli import run
 QUICK: dict[str, Any] = {"draws": 200, "leakage": False}
 
 
-def captions(n: int, seed: int, *, man: float, items: tuple[str, ...] = ("tie", "dog"), first: int = 0) -> list[dict[str, Any]]:
+def captions(
+    n: int, seed: int, *, man: float, items: tuple[str, ...] = ("tie", "dog"), first: int = 0
+) -> list[dict[str, Any]]:
     """`n` images with a caption that names man or woman, and an item tied to men with probability `man`."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -111,7 +113,9 @@ def test_an_output_that_names_nobody_is_not_perfect() -> None:
     result = eh.audit_amplification(captions(300, 1, man=0.7), made, items=["tie", "dog"], **QUICK)
     assert result.verdict == "inconclusive"
     assert all(f.estimate.value is None for f in result.findings if f.verdict)
-    shown = [r for r in result.exhibits["coverage"].rows() if r["corpus"] == "outputs" and r["names"] == "nobody"]
+    shown = [
+        r for r in result.exhibits["coverage"].rows() if r["corpus"] == "outputs" and r["names"] == "nobody"
+    ]
     assert shown[0]["share"] == 1.0
 
 
@@ -163,8 +167,12 @@ def test_captions_that_name_several_groups_follow_the_stated_rule(rule: str) -> 
 
 def test_captions_of_one_image_may_be_pooled() -> None:
     """pool="image" asks who any caption of the image names, and counts the image once."""
-    rows = [{"image_id": k, "caption": c} for k in range(30) for c in ("a man outside", "somebody with a tie")]
-    rows += [{"image_id": 100 + k, "caption": "a woman with a tie" if k < 20 else "a woman"} for k in range(30)]
+    rows = [
+        {"image_id": k, "caption": c} for k in range(30) for c in ("a man outside", "somebody with a tie")
+    ]
+    rows += [
+        {"image_id": 100 + k, "caption": "a woman with a tie" if k < 20 else "a woman"} for k in range(30)
+    ]
     result = eh.audit_amplification(rows, items=["tie"], pool="image", **QUICK)
     row = next(r for r in result.exhibits["tied items"].rows())
     assert (row["group"], row["mentions"], row["of"]) == ("man", 30, 50)
@@ -186,12 +194,22 @@ def test_three_groups_are_compared_with_a_third_each() -> None:
 
 
 SHAPES: dict[str, Any] = {
-    "coco": {"annotations": [{"image_id": k, "id": k, "caption": f"a {'man' if k % 2 else 'woman'} with a tie"} for k in range(40)]},
+    "coco": {
+        "annotations": [
+            {"image_id": k, "id": k, "caption": f"a {'man' if k % 2 else 'woman'} with a tie"}
+            for k in range(40)
+        ]
+    },
     "records": [{"image_id": k, "caption": f"a {'man' if k % 2 else 'woman'} with a tie"} for k in range(40)],
     "mapping": {str(k): f"a {'man' if k % 2 else 'woman'} with a tie" for k in range(40)},
     "mapping of lists": {str(k): [f"a {'man' if k % 2 else 'woman'} with a tie"] for k in range(40)},
     "list": [f"a {'man' if k % 2 else 'woman'} with a tie" for k in range(40)],
-    "karpathy": {"images": [{"cocoid": k, "sentences": [{"raw": f"a {'man' if k % 2 else 'woman'} with a tie"}]} for k in range(40)]},
+    "karpathy": {
+        "images": [
+            {"cocoid": k, "sentences": [{"raw": f"a {'man' if k % 2 else 'woman'} with a tie"}]}
+            for k in range(40)
+        ]
+    },
 }
 
 
@@ -226,7 +244,11 @@ def test_label_tables_need_no_captions() -> None:
     rng = np.random.default_rng(0)
     n = 500
     sex = rng.choice(["F", "M"], n)
-    truth = {"image_id": list(range(n)), "sex": sex.tolist(), "cooking": (rng.random(n) < np.where(sex == "F", 0.6, 0.3)).astype(int).tolist()}
+    truth = {
+        "image_id": list(range(n)),
+        "sex": sex.tolist(),
+        "cooking": (rng.random(n) < np.where(sex == "F", 0.6, 0.3)).astype(int).tolist(),
+    }
     made = {**truth, "cooking": (rng.random(n) < np.where(sex == "F", 0.9, 0.1)).astype(int).tolist()}
     result = eh.audit_amplification(truth, made, **QUICK)
     found = values(result)
@@ -281,7 +303,9 @@ def test_repeated_captions_of_an_image_are_counted_once_and_noted() -> None:
     assert eh.audit_amplification(numbered, items=["tie", "dog"], **QUICK).counts["training rows"] == 200
 
 
-def test_the_command_writes_the_report_and_repeats_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_the_report_and_repeats_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """`evenhand amplification train outputs --out` writes result.json, estimates.csv, report.html and audit.toml."""
     for name, man in (("train", 0.6), ("made", 0.9)):
         (tmp_path / f"{name}.json").write_text(json.dumps(captions(300, 4, man=man)), encoding="utf-8")
@@ -299,7 +323,9 @@ def test_the_command_writes_the_report_and_repeats_itself(tmp_path: Path, capsys
     capsys.readouterr()
 
 
-def test_the_command_answers_bad_input_with_exit_code_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_answers_bad_input_with_exit_code_two(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """An unknown JSON shape names the keys that were expected."""
     path = tmp_path / "x.json"
     path.write_text('{"annotation": [1]}', encoding="utf-8")

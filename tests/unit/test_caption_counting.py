@@ -94,7 +94,12 @@ def test_mined_items_are_nouns_and_verbs_by_lemma() -> None:
     """The most tied words become items: forms are joined under their lemma, group words are none of them."""
     pytest.importorskip("textblob")
     pytest.importorskip("lemminflect")
-    texts = ["a man riding a horse", "a man rides a horse", "a woman holding umbrellas", "a woman with an umbrella"] * 20
+    texts = [
+        "a man riding a horse",
+        "a man rides a horse",
+        "a woman holding umbrellas",
+        "a woman with an umbrella",
+    ] * 20
     texts += ["a woman near a tree", "a man near a tree"] * 20
     result = eh.audit_amplification(texts, draws=100)
     tied = {(r["item"], r["kind"], r["group"]): r["of"] for r in result.exhibits["tied items"].rows()}
@@ -143,11 +148,17 @@ def test_no_item_of_a_balanced_set_exceeds_alpha(alpha: int) -> None:
     rows = []
     for k in range(600):
         who = rng.choice(["man", "woman"], p=[0.7, 0.3])
-        things = [t for t, p in (("tie", 0.3 if who == "man" else 0.05), ("dog", 0.3), ("hat", 0.2)) if rng.random() < p]
+        things = [
+            t
+            for t, p in (("tie", 0.3 if who == "man" else 0.05), ("dog", 0.3), ("hat", 0.2))
+            if rng.random() < p
+        ]
         rows.append({"image_id": k, "caption": f"a {who} with a {' and a '.join(things) or 'friend'}"})
     made = eh.balance(rows, alpha=alpha, items=["tie", "dog", "hat"])
     kept = set(made.ids)
-    again = eh.audit_amplification([r for r in rows if str(r["image_id"]) in kept], items=["tie", "dog", "hat"], draws=100)
+    again = eh.audit_amplification(
+        [r for r in rows if str(r["image_id"]) in kept], items=["tie", "dog", "hat"], draws=100
+    )
     counted: dict[str, list[int]] = {}
     for item in ("tie", "dog", "hat"):
         captions = [r["caption"] for r in rows if str(r["image_id"]) in kept and item in r["caption"]]
@@ -176,7 +187,10 @@ def test_weights_keep_more_than_a_subset_and_ids_are_written(tmp_path: Path) -> 
     for name in ("k.jsonl", "k.csv", "k.txt"):
         subset.write(tmp_path / name)
         assert len((tmp_path / name).read_text().splitlines()) == 7 + (name == "k.csv")
-    assert json.loads((tmp_path / "k.jsonl").read_text().splitlines()[0]) == {"id": subset.ids[0], "weight": 1.0}
+    assert json.loads((tmp_path / "k.jsonl").read_text().splitlines()[0]) == {
+        "id": subset.ids[0],
+        "weight": 1.0,
+    }
     with pytest.raises(EvenhandError, match="ending"):
         subset.write(tmp_path / "k.xlsx")
 
@@ -218,7 +232,9 @@ def test_leakage_finds_what_outputs_give_away_beyond_people() -> None:
 def test_masked_words_do_not_leak_themselves() -> None:
     """The group word itself is masked: captions that differ in nothing else leak nothing."""
     pytest.importorskip("sklearn")
-    rows = [{"image_id": k, "caption": f"a {'man' if k % 2 else 'woman'} outside with a tie"} for k in range(200)]
+    rows = [
+        {"image_id": k, "caption": f"a {'man' if k % 2 else 'woman'} outside with a tie"} for k in range(200)
+    ]
     result = eh.audit_amplification(rows, rows, items=["tie"], draws=100, leakage=True, seeds=1)
     shown = result.exhibits["leakage"].columns
     assert all(v == pytest.approx(0.5, abs=0.02) for v in shown["outputs"][:1])
