@@ -202,7 +202,7 @@ def test_an_audit_compares_with_and_without_balancing() -> None:
     result = eh.audit_amplification(texts, made, items=["tie"], balance=1, draws=200, leakage=False)
     growth = [f.estimate.value for f in result.findings if f.family == "balanced"]
     assert growth == pytest.approx([0.125, 0.375])
-    assert list(result.exhibits["balanced"].rows())[0]["man after"] == 20
+    assert next(iter(result.exhibits["balanced"].rows()))["man after"] == 20
 
 
 # --- leakage ---------------------------------------------------------------------------------------------------------

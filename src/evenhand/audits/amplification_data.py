@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from evenhand._encoding import decode
 from evenhand._errors import DataError, UsageError
 from evenhand._model import FloatArray, IntArray
-from evenhand._table import decode
 from evenhand.audits.corpora import Source, read_source
 from evenhand.audits.corpus import (
     RULES,

@@ -121,6 +121,11 @@ def _signed_ratio(sums: Sums) -> FloatArray:
 
 def statistics(margin: float = MARGIN) -> tuple[Statistic, ...]:
     """All of them, in the order of the report."""
+    return (*_of_direction(), *_of_sizes(margin), *_of_outcomes())
+
+
+def _of_direction() -> tuple[Statistic, ...]:
+    """Signed: towards the side an item is tied to."""
     corpora, image_level = ("train", "out"), ("both", "attributes", "tasks", "sign_both")
     return (
         Statistic(
@@ -149,6 +154,12 @@ def statistics(margin: float = MARGIN) -> tuple[Statistic, ...]:
             judged=True,
             about="the item changes which group is named: P(Â|T) − P(A|T) (Wang & Russakovsky 2021)",
         ),
+    )
+
+
+def _of_sizes(margin: float) -> tuple[Statistic, ...]:
+    """How much changed, whichever way, and the worst ratio."""
+    return (
         Statistic(
             name="multi-attribute amplification",
             needs=("train_sets", "out_sets"),
@@ -169,7 +180,7 @@ def statistics(margin: float = MARGIN) -> tuple[Statistic, ...]:
         ),
         Statistic(
             name="violations",
-            needs=corpora,
+            needs=("train", "out"),
             change=_share_change("train", "out"),
             side=_none,
             total=lambda _, change: violations(np.zeros_like(change), change, margin=margin),
@@ -185,6 +196,12 @@ def statistics(margin: float = MARGIN) -> tuple[Statistic, ...]:
             centred=False,
             about="growth of the largest log ratio of P(item|group) between groups (Foulds et al. 2020)",
         ),
+    )
+
+
+def _of_outcomes() -> tuple[Statistic, ...]:
+    """Whom the outputs name, against the truth."""
+    return (
         Statistic(
             name="gender error",
             needs=("outcomes",),

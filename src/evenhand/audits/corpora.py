@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from evenhand._encoding import decode
 from evenhand._errors import DataError, UsageError
 from evenhand._model import BoolArray, FloatArray
-from evenhand._table import decode, factor, numbers, read_table, require
+from evenhand._table import factor, numbers, read_table, require
 from evenhand.audits.provenance import digest_of
 
 if TYPE_CHECKING:
@@ -195,7 +196,9 @@ def _is_columns(source: Mapping[Any, Any], text: str | None) -> bool:
         return False
     named = {text, *TEXT_COLUMNS, *ID_COLUMNS, *ITEM_COLUMNS} & set(source)
     firsts = [x for v in sized for x in list(v)[:1]]
-    plain = any(not isinstance(x, str) for x in firsts) and not any(isinstance(x, Mapping | list) for x in firsts)
+    plain = any(not isinstance(x, str) for x in firsts) and not any(
+        isinstance(x, Mapping | list) for x in firsts
+    )
     return bool(named) or (plain and len(source) > 1)
 
 

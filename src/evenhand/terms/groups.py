@@ -153,7 +153,7 @@ def _named(source: str | PathLike[str]) -> GroupWords:
             expected="a shipped list, a TOML or JSON file {group: [words]}, or the name of a column that both tables have",
             available=GROUPS,
         )
-    from evenhand._table import decode
+    from evenhand._encoding import decode
 
     text = decode(path.read_bytes(), name=path.name)
     try:
