@@ -89,6 +89,16 @@ def test_an_item_that_never_occurs_is_listed_and_counts_nowhere() -> None:
     assert "never mentioned" in str(dropped[0]["why"])
 
 
+def test_group_words_are_no_synonyms_of_an_item() -> None:
+    """COCO's person lists man and woman; an item named by a group word would be tied by definition."""
+    items = {"person": ["man", "woman", "somebody"], "tie": []}
+    result = eh.audit_amplification(
+        [*captions(300, 1, man=0.7), {"image_id": 9999, "caption": "a man and a dog"}], items=items, **QUICK
+    )
+    assert list(dict.fromkeys(result.exhibits["tied items"].columns["item"])) == ["tie"]
+    assert any(n.slug == "items-name-groups" and "person" in n.text for n in result.notes)
+
+
 def test_an_item_that_outputs_never_mention_is_neither_zero_nor_minus_one() -> None:
     """An item of the training data without any output is listed apart."""
     train = captions(500, 1, man=0.7)

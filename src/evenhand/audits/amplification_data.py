@@ -171,7 +171,7 @@ def _items(
             if not path.is_file():
                 raise DataError("no-such-file", "there is no such file of items", given=path)
             found = read_items(str(path), decode(path.read_bytes(), name=path.name))
-        return given_items(found, plurals=how.plurals)
+        return _without_groups(given_items(found, plurals=how.plurals), who, analysis)
     named, _ = named_by(listed[0], tokens["train"], who)
     member, _ = members(named, who.names, how.rule)
     items, notes = mined_items(
@@ -186,6 +186,27 @@ def _items(
     for slug, text in notes:
         analysis.note(slug, text, warning=slug == "no-tagger")
     return items
+
+
+def _without_groups(items: Items, who: Grouping, analysis: Analysis) -> Items:
+    """Words that name a group are no item's synonyms (COCO's *person* lists man and woman): they would tie it by themselves."""
+    if who.words is None:
+        return items
+    words = who.words.words()
+    left = {
+        n: tuple(f for f in forms if f not in words)
+        for n, forms in zip(items.names, items.forms, strict=True)
+    }
+    cut = [n for n, forms in zip(items.names, items.forms, strict=True) if len(left[n]) < len(forms)]
+    if cut:
+        analysis.note(
+            "items-name-groups",
+            f"Words that name a group are not counted as mentions of an item: taken out of {', '.join(cut[:8])}.",
+        )
+    kept = {n: forms for n, forms in left.items() if forms}
+    if not kept:
+        raise UsageError("items", "all items are words that name a group", given=", ".join(items.names[:8]))
+    return replace(items, names=tuple(kept), forms=tuple(kept.values()))
 
 
 def _note_reading(

@@ -75,6 +75,8 @@ def directional(
 ) -> tuple[float, float]:
     """(A→T, T→A) of one data set; NaN for a direction whose prediction is not given.
 
+    Source: Wang & Russakovsky (2021), Directional bias amplification, equations 2 and 3.
+
     Args:
         attributes: (n, A), the truth. tasks: (n, T), the truth.
         predicted_attributes: (n, A) Â. predicted_tasks: (n, T) T̂.
