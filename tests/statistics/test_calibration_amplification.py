@@ -103,6 +103,14 @@ def test_no_amplification_raises_few_alarms_in_full(world: dict[str, object]) ->
     check(world, 600, 0.025)
 
 
+@pytest.mark.parametrize("paired", [True, False])
+def test_few_images_an_item_raise_no_false_disparities(paired: bool) -> None:
+    """Five images an item, where resampling alone is far too sure: disparities stay rare."""
+    world = {"items": 55, "images": 300, "per_image": 5, "paired": paired, "spread": 0.3}
+    alarms = [simulate(1000 + k, **world)[2] for k in range(40)]  # type: ignore[arg-type]
+    assert np.mean(alarms) <= 0.1
+
+
 def test_the_raw_value_is_negative_without_any_amplification() -> None:
     """Why the null is printed: choosing sides from the sample makes the published number negative by itself."""
     raw = [simulate(k, items=10, images=400, per_image=1, paired=False, spread=0.02)[3] for k in range(40)]

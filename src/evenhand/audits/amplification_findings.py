@@ -263,8 +263,7 @@ def _enough(done: Resampled, summary: Summary, level: float) -> Inference | None
 def _inference(done: Resampled, summary: Summary, value: float, judging: Judging, method: str) -> Inference:
     usable = summary.replicates[np.isfinite(summary.replicates)]
     se = float(usable.std(ddof=1)) if len(usable) > 1 else float("nan")
-    if se < 1e-12:
-        se = 0.0
+    se = 0.0 if se < 1e-12 else float(np.hypot(se, _thin(done, summary, judging)))
     made = from_standard_error(
         value,
         se,
@@ -274,6 +273,27 @@ def _inference(done: Resampled, summary: Summary, value: float, judging: Judging
         detail={"units": {"image": done.images}},
     )
     return exact_where_constant(made)
+
+
+def _thin(done: Resampled, summary: Summary, judging: Judging) -> float:
+    """Standard error that resampling misses, for the mean of shares.
+
+    An item whose few mentions all agree does not vary between resamples, though another sample would. What Agresti &
+    Caffo's added mentions give such an item beyond its resampled variance is added.
+    """
+    if summary.statistic.name != "mean bias amplification":
+        return 0.0
+    counts = done.point["train"][0]
+    g, items = counts.shape
+    missed = 0.0
+    for i in range(items):
+        tied = np.flatnonzero(counts[:, i] * g > counts[:, i].sum())
+        for k in tied:
+            drawn = done.after[:, k, i] - done.before[:, k, i]
+            usable = drawn[np.isfinite(drawn)]
+            own = item_inference(done, int(k), i, judging.level).se or 0.0
+            missed += max(own**2 - (float(usable.var()) if len(usable) else 0.0), 0.0)
+    return float(np.sqrt(missed) / items)
 
 
 def _described(done: Resampled, summary: Summary, judging: Judging, items: int) -> Evidence:
@@ -308,8 +328,9 @@ def _beyond_null(done: Resampled, summary: Summary, judging: Judging, items: int
     method = f"value {summary.value:+.4f} less {expected:+.4f}, the mean of its null ({summary.null_from}); {resampled}"
     value = summary.value - expected
     made = _inference(done, summary, 0.0 if abs(value) < 1e-12 else value, judging, method)
-    if made.se:
-        made = made.with_(p_value=_p_value(summary))
+    if made.se and made.p_value is not None:
+        # Few images an item make the resampled null too narrow: the wider of the two has the say.
+        made = made.with_(p_value=max(_p_value(summary) or 0.0, made.p_value))
     return evidence(estimate, made)
 
 
