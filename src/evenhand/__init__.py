@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from evenhand._result import Note, Result, compare, merge
     from evenhand._run import ask
     from evenhand._store import Journal
+    from evenhand.audits.amplification import audit_amplification
+    from evenhand.audits.balance import Balanced, balance
     from evenhand.audits.scores import audit_scores
     from evenhand.audits.text import audit_text
     from evenhand.plans import Rewrite, rewrite
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from evenhand.texts import Texts, texts
 
 _PUBLIC: dict[str, str] = {
+    "Balanced": "evenhand.audits.balance",
     "Contrast": "evenhand._model",
     "Estimate": "evenhand._model",
     "EvenhandError": "evenhand._errors",
@@ -61,8 +64,10 @@ _PUBLIC: dict[str, str] = {
     "Terms": "evenhand.terms",
     "Texts": "evenhand.texts",
     "ask": "evenhand._run",
+    "audit_amplification": "evenhand.audits.amplification",
     "audit_scores": "evenhand.audits.scores",
     "audit_text": "evenhand.audits.text",
+    "balance": "evenhand.audits.balance",
     "compare": "evenhand._result",
     "merge": "evenhand._result",
     "rewrite": "evenhand.plans",
@@ -87,6 +92,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "Balanced",
     "Contrast",
     "Estimate",
     "EvenhandError",
@@ -107,8 +113,10 @@ __all__ = [
     "Terms",
     "Texts",
     "ask",
+    "audit_amplification",
     "audit_scores",
     "audit_text",
+    "balance",
     "compare",
     "merge",
     "rewrite",

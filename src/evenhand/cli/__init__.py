@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from importlib import import_module
 from typing import Any
 
 import typer
 
 from evenhand import __version__
 from evenhand._errors import EvenhandError
-from evenhand.cli import about, journal, results, specs, text
-from evenhand.cli import scores as recorded
 
 # typer brings its own copy of click, whose names are private; BadParameter < UsageError < ClickException in both.
 ClickException: type[Any] = typer.BadParameter.__mro__[2]
@@ -28,8 +27,19 @@ app = typer.Typer(
     " incomplete (run the same command again to resume).",
 )
 
-for module in (text, recorded, specs, results, journal, about):
-    module.register(app)
+COMMANDS = (
+    "text",
+    "scores",
+    "amplification",
+    "specs",
+    "results",
+    "journal",
+    "about",
+)
+"""The modules of this folder that add commands, in the order of the help."""
+
+for command in COMMANDS:
+    import_module(f"evenhand.cli.{command}").register(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -61,8 +61,9 @@ def _subjects() -> list[tuple[str, str]]:
 
 def _terms() -> list[tuple[str, str]]:
     from evenhand.terms import list_terms
+    from evenhand.terms.groups import GROUPS
 
-    return list(list_terms().items())
+    return [*list_terms().items(), *GROUPS.items()]
 
 
 def _measures() -> list[tuple[str, str]]:

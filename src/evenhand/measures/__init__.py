@@ -22,6 +22,17 @@ MEASURES: dict[str, str] = {
     "BNSP AUC": "evenhand.measures.identity_auc:bnsp_auc",
     "positive AEG": "evenhand.measures.identity_auc:positive_aeg",
     "negative AEG": "evenhand.measures.identity_auc:negative_aeg",
+    "mean bias amplification": "evenhand.measures.amplification:mean_amplification",
+    "violations": "evenhand.measures.amplification:violations",
+    "multi-attribute amplification": "evenhand.measures.amplification:amplification_sizes",
+    "directional amplification": "evenhand.measures.directional:directional",
+    "differential-fairness epsilon": "evenhand.measures.association:item_epsilon",
+    "log-odds with prior": "evenhand.measures.association:log_odds",
+    "pointwise mutual information": "evenhand.measures.association:pmi",
+    "gender error": "evenhand.measures.outcomes:error_rate",
+    "ratio gap": "evenhand.measures.outcomes:ratio_gap",
+    "outcome divergence": "evenhand.measures.outcomes:outcome_divergence",
+    "leakage, LIC": "evenhand.measures.leakage:leaked",
 }
 
 

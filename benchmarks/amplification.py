@@ -1,0 +1,108 @@
+"""Counting and resampling of the amplification audit, as ratios in one run: `python benchmarks/amplification.py [--small]`.
+
+Captions are made here: words drawn by a Zipf law, one in three naming a man or a woman, 10.5 words each.
+"""
+
+from __future__ import annotations
+
+import re
+import resource
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+import evenhand as eh
+from evenhand.audits.caption_words import all_words, mentions, tokenise
+from evenhand.terms.groups import group_words
+
+
+def captions(n: int, seed: int, vocabulary: int = 8000) -> list[str]:
+    """Captions of plausible length and vocabulary."""
+    rng = np.random.default_rng(seed)
+    letters = np.array(list("abcdefghijklmnoprstuvw"))
+    words = ["".join(rng.choice(letters, rng.integers(3, 9))) for _ in range(vocabulary)]
+    p = 1 / np.arange(1, vocabulary + 1) ** 1.05
+    drawn = rng.choice(vocabulary, size=(n, 9), p=p / p.sum())
+    who = rng.choice(["a man", "a woman", "a person"], size=n, p=[0.22, 0.11, 0.67])
+    return [f"{w} " + " ".join([words[k] for k in row]) + "." for w, row in zip(who, drawn, strict=True)]
+
+
+def peak() -> float:
+    """MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def counting(n: int) -> None:
+    """All words and two groups: ours against a Counter loop, and against the notebook practice (a scan a word)."""
+    texts = captions(n, 0)
+    size = sum(map(len, texts)) / 1e6
+    groups = group_words("women-snowboard")
+    lists = list(groups.groups.values())
+    start, base = time.process_time(), peak()
+    tokens = tokenise(texts)
+    member = mentions(tokens, lists).toarray()
+    member = member * (member.sum(axis=1) == 1)[:, None]
+    counts = all_words(tokens).T @ member
+    ours = time.process_time() - start
+    print(
+        f"counting: {n:,} captions ({size:.0f} MB), {counts.shape[0]:,} words × 2 groups: {ours:.2f} CPU s;"
+        f" peak {peak():.0f} MB ({peak() - base:.0f} MB above the captions)"
+    )
+    sets = [set(w) for w in lists]
+    start = time.process_time()
+    table: Counter[tuple[str, int]] = Counter()
+    for text in texts:
+        found = set(re.findall(r"\w+", text.lower()))
+        named = [bool(found & s) for s in sets]
+        if sum(named) == 1:
+            for word in found:
+                table[word, named.index(True)] += 1
+    plain = time.process_time() - start
+    same = all(counts[tokens.index[w], g] == k for (w, g), k in table.items())
+    print(f"  a plain loop with sets: {plain:.2f} CPU s = {plain / ours:.1f} × ours; same counts: {same}")
+    few = texts[: max(200, n // 1000)]
+    start = time.process_time()
+    vocabulary = sorted({w for t in few for w in t.lower().split()})
+    for word in vocabulary:  # the notebook: for every word, look through every caption
+        [t for t in few if word in t.lower().split()]
+    slow = time.process_time() - start
+    start = time.process_time()
+    quick = tokenise(few)
+    all_words(quick).T @ mentions(quick, lists)
+    mine = time.process_time() - start
+    print(
+        f"  a scan for every word: {slow:.2f} CPU s for {len(few):,} captions = {slow / mine:,.0f} × ours there, and"
+        f" quadratic: about {slow * (n / len(few)) ** 1.5 / ours:,.0f} × at {n:,} (vocabulary grows as √n)"
+    )
+    half = texts[: n // 2]
+    start = time.process_time()
+    short = tokenise(half)
+    all_words(short).T @ mentions(short, lists)
+    print(f"  twice the captions cost {ours / (time.process_time() - start):.2f} × the time")
+
+
+def analysis(n: int, items: int, draws: int) -> None:
+    """The whole comparison: `items` items, `draws` resamples of images."""
+    texts = captions(2 * n, 1)
+    tokens = tokenise(texts)
+    frequent = np.argsort(-np.asarray(all_words(tokens).sum(axis=0)).ravel())
+    banned = {"a", "man", "woman", "person"}
+    names = [tokens.words[k] for k in frequent if tokens.words[k] not in banned][:items]
+    train: list[dict[str, Any]] = [{"image_id": k, "caption": t} for k, t in enumerate(texts[:n])]
+    made: list[dict[str, Any]] = [{"image_id": k, "caption": t} for k, t in enumerate(texts[n:])]
+    start = time.process_time()
+    result = eh.audit_amplification(train, made, items=names, draws=draws, leakage=False)
+    took = time.process_time() - start
+    kept = result.counts["items"]
+    print(
+        f"analysis: 2 × {n:,} captions, {kept} items, {draws:,} resamples, every measure: {took:.1f} CPU s; peak {peak():.0f} MB"
+    )
+
+
+if __name__ == "__main__":
+    small = "--small" in sys.argv
+    counting(60_000 if small else 600_000)
+    analysis(5_000 if small else 40_000, 500, 200 if small else 1000)

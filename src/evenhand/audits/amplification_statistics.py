@@ -1,0 +1,253 @@
+"""The statistics of an amplification audit, each with its side, its change and its null.
+
+A statistic aggregates changes Δ over pairs of a group and an item, each counted towards the side it is tied to. Three
+uses of the same parts: the value (sides of the original sample), its bootstrap (sides of the original sample, resampled
+changes), and its null: changes centred on zero with sides chosen anew, which reproduces the selection of sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from evenhand._model import FloatArray
+from evenhand.measures.amplification import amplification_sizes, mean_amplification, violations
+from evenhand.measures.association import item_epsilon, shares
+from evenhand.measures.directional import Directional, amplification, signs
+from evenhand.measures.outcomes import error_rate, outcome_divergence, ratio_gap
+
+Sums: TypeAlias = Mapping[str, FloatArray]
+MARGIN = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statistic:
+    """One measure of amplification.
+
+    Args:
+        name: as it appears in results. needs: blocks of the panel.
+        change: Sums → Δ (draws, …). side: (Sums, Sums of the sample) → which side, (draws, …), with the sample's noise
+            moved to where the null puts it; (Sums, None) → the side of these sums themselves.
+        total: (side, Δ) → value (draws,).
+        floor: smallest possible value, e.g. 0, or None.
+        centred: whether Δ centred on zero is its null; else the null comes from a binomial model or by permutation.
+        about: what it is, in a sentence, with its source.
+        judged: whether a tolerance of its own scale makes sense by default.
+    """
+
+    name: str
+    needs: tuple[str, ...]
+    change: Callable[[Sums], FloatArray]
+    side: Callable[[Sums, Sums | None], FloatArray]
+    total: Callable[[FloatArray, FloatArray], FloatArray]
+    floor: float | None = None
+    centred: bool = True
+    about: str = ""
+    judged: bool = False
+
+    def value(self, sums: Sums, side: FloatArray | None = None) -> FloatArray:
+        """(draws,) with the given sides, or with those of the sums themselves."""
+        return self.total(self.side(sums, None) if side is None else side, self.change(sums))
+
+    def null(self, sums: Sums, point: Sums) -> FloatArray:
+        """(draws,) of bootstrap sums, moved to a world without amplification."""
+        return self.total(self.side(sums, point), self.change(sums) - self.change(point))
+
+
+def _share_change(before: str, after: str) -> Callable[[Sums], FloatArray]:
+    return lambda sums: shares(sums[after]) - shares(sums[before])
+
+
+def _share_side(before: str, after: str) -> Callable[[Sums, Sums | None], FloatArray]:
+    def side(sums: Sums, point: Sums | None) -> FloatArray:
+        counts = sums[before]
+        if point is None:
+            return np.asarray(counts * counts.shape[-2] > counts.sum(axis=-2, keepdims=True), dtype=float)
+        # Without amplification both corpora have the pooled share; the sample's noise is put around it.
+        pooled = shares(point[before] + point[after])
+        drawn = pooled + shares(counts) - shares(point[before])
+        return np.asarray(np.nan_to_num(drawn) > 1.0 / counts.shape[-2] + 1e-12, dtype=float)
+
+    return side
+
+
+def _mean(side: FloatArray, change: FloatArray) -> FloatArray:
+    return mean_amplification(np.zeros_like(change), change, side > 0)
+
+
+def _sizes(side: FloatArray, change: FloatArray) -> FloatArray:
+    return amplification_sizes(np.zeros_like(change), change, side > 0)[0]
+
+
+def _variance(side: FloatArray, change: FloatArray) -> FloatArray:
+    return amplification_sizes(np.zeros_like(change), change, side > 0)[1]
+
+
+def _directional(prediction: str) -> Callable[[Sums], FloatArray]:
+    def change(sums: Sums) -> FloatArray:
+        given = sums["attributes"][..., :, None] if prediction == "forward" else sums["tasks"][..., None, :]
+        return Directional(both=sums["both"], predicted=sums[prediction], given=given).delta()
+
+    return change
+
+
+def _signs(sums: Sums, _: Sums | None) -> FloatArray:
+    return signs(sums["sign_both"], sums["sign_attributes"], sums["sign_tasks"], sums["sign_rows"][..., 0])
+
+
+def _epsilon(sums: Sums) -> FloatArray:
+    after = item_epsilon(sums["out"], sums["out_rows"]).max(axis=-1)
+    return np.asarray(after - item_epsilon(sums["train"], sums["train_rows"]).max(axis=-1))
+
+
+def _plain(_: FloatArray, change: FloatArray) -> FloatArray:
+    return change
+
+
+def _none(sums: Sums, _: Sums | None) -> FloatArray:
+    return np.zeros(len(next(iter(sums.values()))))
+
+
+def _signed_ratio(sums: Sums) -> FloatArray:
+    table = sums["outcomes"]
+    named, truth = table[..., :2].sum(axis=-2), table.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = named[..., 1] / named[..., 0] - truth[..., 1] / truth[..., 0]
+    return np.asarray(np.where(np.isfinite(gap), gap, np.nan))
+
+
+def statistics(margin: float = MARGIN) -> tuple[Statistic, ...]:
+    """All of them, in the order of the report."""
+    return (*_of_direction(), *_of_sizes(margin), *_of_outcomes())
+
+
+def _of_direction() -> tuple[Statistic, ...]:
+    """Signed: towards the side an item is tied to."""
+    corpora, image_level = ("train", "out"), ("both", "attributes", "tasks", "sign_both")
+    return (
+        Statistic(
+            name="mean bias amplification",
+            needs=corpora,
+            change=_share_change("train", "out"),
+            side=_share_side("train", "out"),
+            total=_mean,
+            judged=True,
+            about="mean growth of the share of the group an item is tied to (Zhao et al. 2017)",
+        ),
+        Statistic(
+            name="directional amplification A→T",
+            needs=(*image_level, "forward"),
+            change=_directional("forward"),
+            side=_signs,
+            total=amplification,
+            about="the group changes which items are named: P(T̂|A) − P(T|A) (Wang & Russakovsky 2021)",
+        ),
+        Statistic(
+            name="directional amplification T→A",
+            needs=(*image_level, "backward"),
+            change=_directional("backward"),
+            side=_signs,
+            total=amplification,
+            judged=True,
+            about="the item changes which group is named: P(Â|T) − P(A|T) (Wang & Russakovsky 2021)",
+        ),
+    )
+
+
+def _of_sizes(margin: float) -> tuple[Statistic, ...]:
+    """How much changed, whichever way, and the worst ratio."""
+    return (
+        Statistic(
+            name="multi-attribute amplification",
+            needs=("train_sets", "out_sets"),
+            change=_share_change("train_sets", "out_sets"),
+            side=_share_side("train_sets", "out_sets"),
+            total=_sizes,
+            floor=0.0,
+            about="mean |growth| over sets of items named together (Zhao, Andrews & Xiang 2023)",
+        ),
+        Statistic(
+            name="variance of multi-attribute amplification",
+            needs=("train_sets", "out_sets"),
+            change=_share_change("train_sets", "out_sets"),
+            side=_share_side("train_sets", "out_sets"),
+            total=_variance,
+            floor=0.0,
+            about="how unevenly the sets change (Zhao, Andrews & Xiang 2023)",
+        ),
+        Statistic(
+            name="violations",
+            needs=("train", "out"),
+            change=_share_change("train", "out"),
+            side=_none,
+            total=lambda _, change: violations(np.zeros_like(change), change, margin=margin),
+            floor=0.0,
+            about=f"items whose share moved by more than {margin:g} (Zhao et al. 2017)",
+        ),
+        Statistic(
+            name="differential-fairness amplification",
+            needs=("train", "out", "train_rows", "out_rows"),
+            change=_epsilon,
+            side=_none,
+            total=_plain,
+            centred=False,
+            about="growth of the largest log ratio of P(item|group) between groups (Foulds et al. 2020)",
+        ),
+    )
+
+
+def _of_outcomes() -> tuple[Statistic, ...]:
+    """Whom the outputs name, against the truth."""
+    return (
+        Statistic(
+            name="gender error",
+            needs=("outcomes",),
+            change=lambda sums: error_rate(sums["outcomes"]),
+            side=_none,
+            total=_plain,
+            floor=0.0,
+            centred=False,
+            about="outputs that name a wrong group (Hendricks et al. 2018)",
+        ),
+        Statistic(
+            name="ratio gap",
+            needs=("outcomes", "two_groups"),
+            change=_signed_ratio,
+            side=_none,
+            total=lambda _, change: np.abs(change),
+            floor=0.0,
+            about="|named second ÷ first group − true ratio|, the Δ ratio of Hendricks et al. 2018",
+        ),
+        Statistic(
+            name="outcome divergence",
+            needs=("outcomes",),
+            change=lambda sums: outcome_divergence(sums["outcomes"]),
+            side=_none,
+            total=_plain,
+            floor=0.0,
+            centred=False,
+            about="Jensen–Shannon divergence in bits of (right, wrong, none) between the true groups (Hendricks et al. 2018)",
+        ),
+    )
+
+
+def divergence_null(table: FloatArray, draws: int, seed: int) -> FloatArray:
+    """Outcome divergence where all groups have the pooled outcomes: multinomial draws of the same group sizes."""
+    g = table.shape[-1] - 1
+    right = np.diagonal(table[:, :g])
+    outcomes = np.stack([right, table[:, :g].sum(axis=1) - right, table[:, g]], axis=1)
+    pooled = outcomes.sum(axis=0) / max(float(outcomes.sum()), 1.0)
+    rng = np.random.default_rng(seed)
+    drawn = np.zeros((draws, g, g + 1))
+    for k in range(g):
+        made = rng.multinomial(round(float(table[k].sum())), pooled / pooled.sum(), size=draws)
+        drawn[:, k, k] = made[:, 0]
+        drawn[:, k, (k + 1) % g] += made[:, 1]
+        drawn[:, k, g] = made[:, 2]
+    return outcome_divergence(drawn)
+
+
+__all__ = ["MARGIN", "Statistic", "Sums", "divergence_null", "ratio_gap", "statistics"]
