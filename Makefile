@@ -20,8 +20,8 @@ test: $(VENV)/.dev             ## install, then lint, type-check and test the bu
 test-full: $(VENV)/.dev        ## also the long simulations (an hour or more)
 	$(BIN)/python -m pytest -m "not torch" -n 2 tests
 
-test-all: $(VENV)/.torch       ## also what needs torch and transformers
-	$(BIN)/python -m pytest -m "not slow" -n 2 tests
+test-all: test $(VENV)/.torch  ## also what needs torch and transformers (about 1 GB)
+	$(BIN)/python -m pytest -m "torch and not slow" tests
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format src tests benchmarks examples
@@ -33,7 +33,7 @@ bench: $(VENV)/.dev            ## side by side with peers, as ratios in one run
 	$(BIN)/python -m benchmarks
 
 constraints:                   ## versions only, no addresses
-	uv pip compile pyproject.toml --universal --python-version 3.11 --all-extras --strip-extras --no-annotate --no-header --quiet -o constraints.txt
+	uv pip compile pyproject.toml --universal --python-version 3.11 --extra dev --strip-extras --no-annotate --no-header --quiet -o constraints.txt
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

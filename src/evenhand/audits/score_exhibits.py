@@ -25,6 +25,12 @@ NOTHING = 1e-12
 Rows = dict[str, list[Scalar]]
 
 
+def add_row(rows: Rows, cells: Sequence[Scalar]) -> None:
+    """Append one row to a table of columns."""
+    for column, cell in zip(rows.values(), cells, strict=True):
+        column.append(cell)
+
+
 def add_exhibits(
     observations: Observations, plan: Plan, evidence: Mapping[str, Sequence[Evidence]], analysis: Analysis
 ) -> None:
@@ -80,10 +86,7 @@ def summary(observations: Observations, plan: Plan) -> Exhibit:
                 values = score[asked & usable]
                 described = _describe(values)
                 cells = (attribute, side.label.partition("=")[2] or side.label, given, len(values))
-                for name, cell in zip(
-                    names, (*cells, int(asked.sum()) - len(values), *described), strict=True
-                ):
-                    rows[name].append(cell)
+                add_row(rows, (*cells, int(asked.sum()) - len(values), *described))
     note = "Raw scores; a difference here is no evidence by itself. Controls are the base texts without the term."
     return Exhibit(title="Scores by group", columns=rows, note=note)
 
@@ -156,8 +159,7 @@ def heat_map(
                 p_adjusted,
                 None if value is None else not low < value < high,
             )
-            for name, cell in zip(names, cells, strict=True):
-                rows[name].append(cell)
+            add_row(rows, cells)
     return Exhibit(
         title=f"Pairwise gaps by {attribute}",
         columns=rows,
@@ -200,8 +202,7 @@ def influential(
                 _number(found.without[at]),
                 _number(found.change[at]),
             )
-            for name, cell in zip(names, cells, strict=True):
-                rows[name].append(cell)
+            add_row(rows, cells)
     return Exhibit(
         title=f"Most influential {word}s",
         columns=rows,
@@ -240,8 +241,7 @@ def other_analyses(observations: Observations, plan: Plan, chosen: Sequence[Evid
                 inference.p_value,
                 size,
             )
-            for name, cell in zip(names, cells, strict=True):
-                rows[name].append(cell)
+            add_row(rows, cells)
     note = (
         "The verdicts use the first analysis of each comparison. The others answer narrower questions: a small p over texts"
         " with the same few terms says that these very terms score differently, not that the groups do."
@@ -316,8 +316,7 @@ def placebo(observations: Observations, plan: Plan, chosen: Sequence[Evidence], 
             len(gaps),
             f"{plan.words.get(unit, unit)}s of one group",
         )
-        for name, cell in zip(names, cells, strict=True):
-            rows[name].append(cell)
+        add_row(rows, cells)
     note = (
         "Random halves of one group differ by chance alone, though by more than whole groups would, since halves are smaller."
         " A gap below this floor deserves no story."
@@ -369,8 +368,7 @@ def diagnostic_table(observations: Observations, plan: Plan, chosen: Sequence[Ev
                 found.outliers[k],
                 found.variance_ratio,
             )
-            for name, cell in zip(names, cells, strict=True):
-                rows[name].append(cell)
+            add_row(rows, cells)
     note = (
         "Computed on the means per unit, which is what the intervals rest on. Strong skewness or outliers with few units make"
         " t-based intervals optimistic; the calibration page of the documentation says by how much."

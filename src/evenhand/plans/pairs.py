@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-import numpy as np
-
 from evenhand._errors import UsageError
 from evenhand._model import Factor
 from evenhand.plans._agreement import Edits
 from evenhand.plans._pronouns import change_pronouns, pronoun_set
 from evenhand.plans._rewriting import Rewrite, apply_edits, article_like
-from evenhand.plans._slots import Levels
 from evenhand.plans._words import Words, match_case, words_of
-from evenhand.plans.grid import Block, Grid, Skipped
+from evenhand.plans.grid import Grid
+from evenhand.plans.versions import version_grid
 from evenhand.terms import Terms, terms
 
 _SETS = {"male": "he", "female": "she", "neutral": "they"}
@@ -107,37 +105,18 @@ def pair_grid(
     ['An actor waved.', 'An actress waved.']
     """
     lexicon = pairs or _shipped_pairs()
-    names = list(ids) if ids is not None else [f"t{i + 1}" for i in range(len(texts))]
-    flags, blocks, skipped = Levels(), list[Block](), list[Skipped]()
-    keep: list[int] = []
-    for i, text in enumerate(texts):
-        versions = [swap_gender(text, g, lexicon) for g in genders]
-        if len({v.text for v in versions}) == 1:
-            skipped.append(Skipped(text=names[i], reason="has no gendered word"))
-            continue
-        for code, version in enumerate(versions):
-            blocks.append(
-                Block(
-                    text=len(keep),
-                    wording=version.text.replace("%", "%%"),
-                    columns=(),
-                    rows=np.array([code], dtype=np.int32),
-                    flag=flags.code("; ".join(version.flags)),
-                )
-            )
-        keep.append(i)
-    if not keep:
-        raise UsageError("no-gendered-words", "No text has a gendered word.", given=f"{len(texts)} texts")
-    index = np.array(keep)
-    return Grid(
-        terms=Terms(
-            id=lexicon.id, kind="pairs", terms=tuple(genders), factors={"gender": Factor.of(list(genders))},
-            source=lexicon.source, licence=lexicon.licence,
-        ),
-        texts=tuple(names[i] for i in keep),
-        bases=tuple(texts[i] for i in keep),
-        blocks=tuple(blocks),
-        text_factors={k: f[index] for k, f in (factors or {}).items()},
-        flags=tuple(flags.index),
-        skipped=tuple(skipped),
+    own = Terms(
+        id=lexicon.id, kind="pairs", terms=tuple(genders), factors={"gender": Factor.of(list(genders))},
+        source=lexicon.source, licence=lexicon.licence,
     )  # fmt: skip
+    grid = version_grid(
+        texts,
+        lambda text: [swap_gender(text, gender, lexicon) for gender in genders],
+        own,
+        skip="has no gendered word",
+        ids=ids,
+        factors=factors,
+    )
+    if grid is None:
+        raise UsageError("no-gendered-words", "No text has a gendered word.", given=f"{len(texts)} texts")
+    return grid

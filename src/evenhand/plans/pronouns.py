@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from evenhand._errors import UsageError
 from evenhand._model import Factor
 from evenhand.plans._rewriting import rewrite
-from evenhand.plans._slots import Levels
-from evenhand.plans.grid import Block, Grid, Skipped
+from evenhand.plans.grid import Grid
+from evenhand.plans.versions import version_grid
 from evenhand.terms import Terms
 
 
@@ -32,40 +30,18 @@ def pronoun_grid(
     >>> list(pronoun_grid(["He lost his keys."], terms("pronouns")))[:3]
     ['He lost his keys.', 'She lost her keys.', 'They lost their keys.']
     """
-    names = list(ids) if ids is not None else [f"t{i + 1}" for i in range(len(texts))]
-    flags, blocks, skipped, keep = Levels(), list[Block](), list[Skipped](), list[int]()
-    for i, text in enumerate(texts):
-        versions = [rewrite(text, pronouns=name) for name in terms.terms]
-        if len({v.text for v in versions}) == 1:
-            skipped.append(Skipped(text=names[i], reason="has no third-person pronoun"))
-            continue
-        for code, version in enumerate(versions):
-            blocks.append(
-                Block(
-                    text=len(keep),
-                    wording=version.text.replace("%", "%%"),
-                    columns=(),
-                    rows=np.array([code], dtype=np.int32),
-                    flag=flags.code("; ".join(version.flags)),
-                )
-            )
-        keep.append(i)
-    if not keep:
-        raise UsageError("no-pronouns", "no text has a third-person pronoun", given=f"{len(texts)} texts")
-    index = np.array(keep)
-    return Grid(
-        terms=Terms(
-            id=terms.id,
-            kind="pronouns",
-            terms=terms.terms,
-            factors={"pronoun": Factor.of(list(terms.terms))},
-            source=terms.source,
-            licence=terms.licence,
-        ),
-        texts=tuple(names[i] for i in keep),
-        bases=tuple(texts[i] for i in keep),
-        blocks=tuple(blocks),
-        text_factors={k: f[index] for k, f in (factors or {}).items()},
-        flags=tuple(flags.index),
-        skipped=tuple(skipped),
+    own = Terms(
+        id=terms.id, kind="pronouns", terms=terms.terms, factors={"pronoun": Factor.of(list(terms.terms))},
+        source=terms.source, licence=terms.licence,
+    )  # fmt: skip
+    grid = version_grid(
+        texts,
+        lambda text: [rewrite(text, pronouns=name) for name in terms.terms],
+        own,
+        skip="has no third-person pronoun",
+        ids=ids,
+        factors=factors,
     )
+    if grid is None:
+        raise UsageError("no-pronouns", "no text has a third-person pronoun", given=f"{len(texts)} texts")
+    return grid
