@@ -20,7 +20,7 @@ test: $(VENV)/.dev             ## install, then lint, type-check and test the bu
 test-full: $(VENV)/.dev        ## also the long simulations (an hour or more)
 	$(BIN)/python -m pytest -m "not torch" -n 2 tests
 
-test-all: test $(VENV)/.torch  ## also what needs torch and transformers (about 1 GB)
+test-all: $(VENV)/.torch       ## also what needs torch and transformers (about 1 GB)
 	$(BIN)/python -m pytest -m "torch and not slow" tests
 
 lint: $(VENV)/.dev
