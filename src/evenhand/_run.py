@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand._errors import BudgetSpent
-from evenhand._model import Factor, FloatArray, Observations, Plan, Probes, Replies, Subject
+from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject
 from evenhand._store import Journal
 from evenhand.subjects.wrappers import Arrivals, Batched, Cached, Streaming, gather
 
@@ -142,69 +143,96 @@ def _mean(answers: list[Replies]) -> Replies:
     return Replies(scores=scores, errors={k: v for a in answers for k, v in a.errors.items()})
 
 
+BLOCK = 1 << 20
+"""Rows that a column grows by. Blocks this large go back to the system when freed, so a column is held once."""
+
+
+class _Column:
+    """One column that grows at its end; rows that nobody put are `missing`."""
+
+    def __init__(self, missing: float) -> None:
+        self.missing = missing
+        self.rows = 0
+        self._blocks: list[npt.NDArray[Any]] = []
+
+    def put(self, row: int, values: npt.NDArray[Any]) -> None:
+        """Append `values` as rows `row`, `row` + 1, …"""
+        if row > self.rows:
+            self._append(np.full(row - self.rows, self.missing, dtype=values.dtype))
+        self._append(values)
+
+    def _append(self, values: npt.NDArray[Any]) -> None:
+        at = 0
+        while at < len(values):
+            used = self.rows % BLOCK
+            if used == 0:
+                self._blocks.append(np.empty(BLOCK, dtype=values.dtype))
+            elif not np.can_cast(values.dtype, self._blocks[-1].dtype):
+                self._blocks[-1] = self._blocks[-1].astype(
+                    values.dtype
+                )  # more levels than before: wider codes
+            take = min(BLOCK - used, len(values) - at)
+            self._blocks[-1][used : used + take] = values[at : at + take]
+            self.rows += take
+            at += take
+
+    def whole(self, n: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
+        """The column as one array of n rows; its blocks are let go one by one."""
+        made = np.empty(n, dtype=kind)
+        made[self.rows :] = self.missing
+        for at in range(len(self._blocks)):
+            start = at * BLOCK
+            stop = min(start + BLOCK, self.rows)
+            made[start:stop] = self._blocks[at][: stop - start]
+            self._blocks[at] = np.empty(0, dtype=kind)
+        return made
+
+
 class _Columns:
-    """Grows columns batch by batch; codes take the smallest integer type that holds them."""
+    """Grows the columns of a run batch by batch; codes take the smallest integers that hold them."""
 
     def __init__(self, keep: Sequence[str] | None) -> None:
         self.keep = keep
         self.failures: Counter[str] = Counter()
-        self._scores: dict[str, list[FloatArray]] = {}
-        self._factors: dict[str, tuple[list[Any], dict[str, int]]] = {}
-        self._lengths: list[int] = []
         self.rows = 0
+        self._scores: dict[str, _Column] = {}
+        self._factors: dict[str, _Column] = {}
+        self._index: dict[str, dict[str, int]] = {}
+        self._recodes: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
 
     def add(self, probes: Probes, replies: Replies, repeat: int | None) -> None:
-        n = len(probes)
-        self.rows += n
         self.failures.update(str(reason) for reason in replies.errors.values())
-        wanted = (
-            replies.scores
-            if self.keep is None
-            else {k: v for k, v in replies.scores.items() if k in self.keep}
-        )
-        for name, column in wanted.items():
-            self._behind(name, len(self._lengths)).append(column)
-        self._lengths.append(n)
-        for name in self._scores:
-            self._behind(name, len(self._lengths))
+        for name, scores in replies.scores.items():
+            if self.keep is None or name in self.keep:
+                self._scores.setdefault(name, _Column(np.nan)).put(self.rows, scores)
         factors = dict(probes.factors)
         if repeat is not None:
-            factors["repeat"] = Factor(np.zeros(n, dtype=np.int8), (str(repeat),))
+            factors["repeat"] = Factor(np.zeros(len(probes), dtype=np.int8), (str(repeat),))
         for name, factor in factors.items():
-            self._add_factor(name, factor)
+            codes = self._recode(name, factor.levels)[
+                factor.codes
+            ]  # code −1 picks the last entry, which is −1
+            self._factors.setdefault(name, _Column(-1)).put(self.rows, codes)
+        self.rows += len(probes)
 
-    def _behind(self, name: str, batches: int) -> list[FloatArray]:
-        """The pieces of one score, filled up with NaN for batches that did not have it."""
-        pieces = self._scores.setdefault(name, [])
-        for length in self._lengths[len(pieces) : batches]:
-            pieces.append(np.full(length, np.nan))
-        return pieces
-
-    def _add_factor(self, name: str, factor: Factor) -> None:
-        pieces, index = self._factors.setdefault(name, ([], {}))
-        for length in self._lengths[len(pieces) : -1]:
-            pieces.append(np.full(length, -1, dtype=np.int8))
-        recode = np.array(
-            [index.setdefault(level, len(index)) for level in factor.levels] + [-1], dtype=np.int32
-        )
-        codes = recode[factor.codes]  # code −1 picks the last entry, which is −1
-        pieces.append(codes.astype(np.min_scalar_type(-max(len(index), 1) - 1)))
+    def _recode(self, name: str, levels: tuple[str, ...]) -> npt.NDArray[Any]:
+        known = self._recodes.get(name)
+        if known is None or known[0] is not levels:  # a plan gives the same levels with every batch
+            index = self._index.setdefault(name, {})
+            recode = np.array([index.setdefault(level, len(index)) for level in levels] + [-1])
+            known = self._recodes[name] = (levels, recode.astype(_smallest(len(index))))
+        return known[1]
 
     def observations(self) -> Observations:
-        units: dict[str, Factor] = {}
+        units = {}
         for name in list(self._factors):
-            pieces, index = self._factors.pop(name)
-            for length in self._lengths[len(pieces) :]:
-                pieces.append(np.full(length, -1, dtype=np.int8))
-            kind = np.min_scalar_type(-max(len(index), 1) - 1)
-            codes = (
-                np.concatenate([p.astype(kind, copy=False) for p in pieces])
-                if pieces
-                else np.empty(0, np.int8)
-            )
+            index = self._index[name]
+            codes = self._factors.pop(name).whole(self.rows, _smallest(len(index)))
             units[name] = Factor(codes, tuple(index))
-        columns = {}
-        for name in list(self._scores):
-            pieces = self._scores.pop(name)
-            columns[name] = np.concatenate(pieces) if pieces else np.empty(0)
+        columns = {name: self._scores.pop(name).whole(self.rows, np.float64) for name in list(self._scores)}
         return Observations(columns=columns, units=units)
+
+
+def _smallest(levels: int) -> npt.DTypeLike:
+    """The smallest signed integers that hold the codes of so many levels, and −1."""
+    return np.min_scalar_type(-max(levels, 1) - 1)

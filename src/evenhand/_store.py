@@ -111,20 +111,15 @@ class Journal:
         """The same in columns: scores of length n, and which rows are still missing."""
         keys = _keys(subject_id, inputs, repeat)
         found = self._lookup(keys)
-        rows: dict[int, list[int]] = {}
-        blobs: dict[int, list[bytes]] = {}
-        missing = np.zeros(len(keys), dtype=np.bool_)
-        for row, address in enumerate(keys):
-            hit = found.get(address)
-            if hit is None:
-                missing[row] = True
-            else:
-                rows.setdefault(hit[0], []).append(row)
-                blobs.setdefault(hit[0], []).append(hit[1])
+        hits = [found.get(address) for address in keys]
+        missing = np.array([hit is None for hit in hits], dtype=np.bool_)
+        shapes = np.array([-1 if hit is None else hit[0] for hit in hits], dtype=np.int64)
         scores: dict[str, FloatArray] = {}
-        for shape, at in rows.items():
+        for shape in set(shapes[~missing].tolist()):
+            at = shapes == shape
             names = self._names_of(shape)
-            values = np.frombuffer(b"".join(blobs[shape]), dtype="<f8").reshape(-1, len(names))
+            blobs = b"".join([hit[1] for hit in hits if hit is not None and hit[0] == shape])
+            values = np.frombuffer(blobs, dtype="<f8").reshape(-1, len(names))
             for name, column in zip(names, values.T, strict=True):
                 scores.setdefault(name, np.full(len(keys), np.nan))[at] = column
         return Known(scores=scores, missing=missing)
@@ -201,7 +196,8 @@ class Journal:
                 part = wanted[start : start + _CHUNK]
                 marks = ",".join("?" * len(part))
                 query = f"SELECT key, shape, scores FROM replies WHERE key IN ({marks})"  # noqa: S608 - marks only
-                found.update((k, (shape, blob)) for k, shape, blob in self._connection.execute(query, part))
+                rows = self._connection.execute(query, part).fetchall()
+                found.update(zip([row[0] for row in rows], [row[1:] for row in rows], strict=True))
         return found
 
     def _names_of(self, shape: int) -> tuple[str, ...]:
@@ -292,6 +288,7 @@ def _keys(subject_id: str, inputs: Sequence[Any], repeat: int) -> list[bytes]:
     keys = []
     for value in inputs:
         digest = head.copy()
-        digest.update(_text_of(value).encode("utf-8", "surrogatepass"))
+        text = value if type(value) is str else _text_of(value)
+        digest.update(text.encode("utf-8", "surrogatepass"))
         keys.append(digest.digest())
     return keys

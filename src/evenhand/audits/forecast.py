@@ -43,6 +43,8 @@ def forecast(
         f"probes       {len(lengths):,}" + (f" × {repeats} repeats = {calls:,} calls" if repeats > 1 else ""),
         f"characters   {int(lengths.sum()) * repeats:,} (longest text {int(lengths.max(initial=0)):,})",
     ]
+    price = arguments.get("price") if price is None else price
+    price_per_100 = arguments.get("price_per_100") if price_per_100 is None else price_per_100
     lines += _cost(lengths, repeats, price, price_per_100, minimum_units)
     speed = rate if rate is not None else arguments.get("rate")
     if speed:

@@ -196,10 +196,30 @@ def _analyse(
     add_exhibits(observations, plan, evidence, analysis)
 
 
+def _repeated_rows(observations: Observations, names: Sequence[str]) -> int:
+    """Rows that agree with an earlier row in all units, groups and scores; 0 where there are no units to tell rows apart."""
+    if not observations.units:
+        return 0
+    keys = [
+        factor.codes.astype(np.float64)
+        for factor in (*observations.units.values(), *observations.groups.values())
+    ]
+    stacked = np.column_stack([*keys, *(np.nan_to_num(observations.columns[n], nan=np.inf) for n in names)])
+    return len(stacked) - len(np.unique(stacked, axis=0))
+
+
 def _note_rows(
     observations: Observations, names: Sequence[str], units: Sequence[str], analysis: Analysis
 ) -> None:
     failed = int((~np.isfinite(observations.columns[names[0]])).sum())
+    twice = _repeated_rows(observations, names)
+    if twice:
+        analysis.note(
+            "duplicate-rows",
+            f"{twice} rows repeat another row in every column used. If they are copies, not further cases, remove them:"
+            " they make the intervals too narrow.",
+            warning=True,
+        )
     if failed:
         analysis.note(
             "failed-rows",

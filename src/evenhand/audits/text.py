@@ -24,6 +24,8 @@ from evenhand.audits.score_exhibits import add_exhibits
 from evenhand.audits.score_measures import add_labels, add_measures
 from evenhand.audits.scoring import Analysis, Plan, check_plan, compare_groups
 from evenhand.subjects import Budgeted, Cached, Limited, subject
+from evenhand.subjects.long_texts import How, LongTexts
+from evenhand.subjects.service import Service
 from evenhand.terms import Terms
 from evenhand.terms.collide import collisions
 
@@ -54,7 +56,11 @@ def audit_text(
     repeats: int = 1,
     batch_size: int = 1_000,
     budget: int | None = None,
+    max_cost: float | None = None,
+    price: float | None = None,
+    price_per_100: float | None = None,
     rate: float | None = None,
+    long_texts: How = "error",
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Result:
@@ -79,7 +85,10 @@ def audit_text(
         journal: file with replies that arrived earlier; they are not asked again.
         repeats: identical calls on purpose, for subjects that answer differently each time.
         batch_size: inputs in one call of the subject. executor: runs calls side by side.
-        budget: most inputs to ask. rate: most inputs a second.
+        budget: most inputs to ask. max_cost: most money to spend, at `price` for a call and `price_per_100` for each
+            100 characters begun. Both stop cleanly before they would be passed.
+        rate: most inputs a second.
+        long_texts: texts over the service's limit count as errors, are split at sentences, or stop the run.
         progress: called with (asked, failed).
 
     Raises:
@@ -99,25 +108,31 @@ def audit_text(
             "text_column": text_column, "most_texts": most_texts, "seed": seed,
         }
     )  # fmt: skip
-    chosen = _subject(subject, budget, rate)
+    chosen = _subject(subject, rate, long_texts)
+    paying = _budgeted(chosen, budget, max_cost, price, price_per_100)
     if strata_subject is not None:
         made, strata = _classed(made, strata_subject), "sentiment"
+    whole = bool(getattr(chosen, "whole", False)) and len(made) > 0
     analysis = Analysis()
     _note_lengths(made, analysis)
+    if getattr(chosen, "notice", ""):
+        analysis.note("about-the-service", str(getattr(chosen, "notice", "")), warning=True)
     with ExitStack() as stack:
         store = stack.enter_context(Journal(journal)) if isinstance(journal, str | os.PathLike) else journal
         asked = ask(
-            made.plan(),
-            chosen,
+            made.plan(len(made) if whole else 10_000),
+            paying,
             executor=executor,
             journal=store,
             repeats=repeats,
-            batch_size=batch_size,
+            batch_size=len(made) if whole else batch_size,
             progress=progress,
         )
         name = _score_name(asked, score)
-        _note_collisions(made, chosen, name, store, analysis)
+        _note_collisions(made, paying, name, store, analysis)
     observations = _grouped(asked.observations, made)
+    if getattr(chosen, "ordinal", False):
+        observations = _ranked(observations, name, analysis)
     declared = _declared(reference, strata, tolerance, level, correction, seed)
     _analyse(observations, made, analysis, name, declared, threshold)
     _note_asked(asked, observations, name, analysis)
@@ -226,11 +241,36 @@ def _analyse(
         add_exhibits(observations, plan, evidence, analysis)
 
 
-def _subject(given: str | Callable[..., Any] | Subject, budget: int | None, rate: float | None) -> Subject:
+def _subject(given: str | Callable[..., Any] | Subject, rate: float | None, long_texts: How) -> Subject:
+    if long_texts not in ("error", "split", "stop"):
+        raise UsageError(
+            "long-texts",
+            "no such way with long texts",
+            given=long_texts,
+            available=["error", "split", "stop"],
+        )
     chosen = subject(given)
     if rate is not None:
-        chosen = Limited(subject=chosen, calls=rate)
-    return chosen if budget is None else Budgeted(subject=chosen, calls=budget)
+        chosen = (
+            replaced(chosen, rate=rate)
+            if isinstance(chosen, Service)
+            else Limited(subject=chosen, calls=rate)
+        )
+    return chosen if long_texts == "error" else LongTexts(subject=chosen, how=long_texts)
+
+
+def _budgeted(
+    chosen: Subject, calls: int | None, money: float | None, price: float | None, per_100: float | None
+) -> Subject:
+    if calls is None and money is None:
+        return chosen
+    if money is not None and price is None and per_100 is None:
+        raise UsageError("no-price", "a budget in money needs a price", expected="price= or price_per_100=")
+
+    def cost(text: Any) -> float:
+        return (price or 0.0) + (per_100 or 0.0) * max(1, -(-len(str(text)) // 100))
+
+    return Budgeted(subject=chosen, calls=calls, money=money, price=cost)
 
 
 def _references(reference: str | Mapping[str, str] | None, attributes: Sequence[str]) -> Mapping[str, str]:
@@ -273,6 +313,25 @@ def _grouped(observations: Observations, made: Design) -> Observations:
         units={name: factor for name, factor in observations.units.items() if name not in attributes},
         weight=observations.weight,
     )
+
+
+def _ranked(observations: Observations, score: str, analysis: Analysis) -> Observations:
+    """Scores that are ordered but not spaced become midranks between 0 and 1.
+
+    A difference of mean midranks is the difference in the probability of exceeding a randomly drawn score.
+    """
+    from scipy.stats import rankdata
+
+    values = observations.columns[score]
+    known = np.isfinite(values)
+    ranks = np.full(len(values), np.nan)
+    ranks[known] = (rankdata(values[known]) - 0.5) / max(int(known.sum()), 1)
+    analysis.note(
+        "ordinal-scores",
+        f"{score} is ordinal: its levels are ordered but not evenly spaced. Groups are compared by midranks, so a gap of"
+        " 0.1 is 0.1 in the probability of scoring higher than a randomly drawn text.",
+    )
+    return replaced(observations, columns={**observations.columns, score: ranks})
 
 
 def _classed(made: Design, given: str | Callable[..., Any] | Subject) -> Design:

@@ -11,7 +11,7 @@ import typer
 
 from evenhand import __version__
 from evenhand._errors import EvenhandError
-from evenhand.cli import about, amplification, results, specs, text
+from evenhand.cli import about, amplification, journal, results, specs, text
 from evenhand.cli import scores as recorded
 
 # typer brings its own copy of click, whose names are private; BadParameter < UsageError < ClickException in both.
@@ -28,7 +28,7 @@ app = typer.Typer(
     " incomplete (run the same command again to resume).",
 )
 
-for module in (text, recorded, amplification, specs, results, about):
+for module in (text, recorded, amplification, specs, results, journal, about):
     module.register(app)
 
 

@@ -68,6 +68,14 @@ def text(
     repeats: Annotated[int, typer.Option("--repeats", help="Identical calls on purpose.", min=1)] = 1,
     batch_size: Annotated[int, typer.Option("--batch-size", help="Inputs in one call.", min=1)] = 1_000,
     budget: Annotated[int | None, typer.Option("--budget", help="Most inputs to ask.", min=0)] = None,
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", help="Most money to spend; needs a price.")
+    ] = None,
+    price: Annotated[float | None, typer.Option("--price", help="Money for one call.")] = None,
+    price_per_100: Annotated[
+        float | None, typer.Option("--price-per-100-characters", help="Money for 100 characters begun.")
+    ] = None,
+    long_texts: Annotated[str, typer.Option("--long-texts", help="error, split or stop.")] = "error",
     rate: Annotated[float | None, typer.Option("--rate", help="Most inputs a second.")] = None,
     option: Annotated[list[str] | None, typer.Option("--option", help="NAME=VALUE for the subject.")] = None,
     journal: Annotated[
@@ -108,6 +116,10 @@ def text(
         "repeats": repeats,
         "batch_size": batch_size,
         "budget": budget,
+        "max_cost": max_cost,
+        "price": price,
+        "price_per_100": price_per_100,
+        "long_texts": long_texts,
         "rate": rate,
     }
     if export_probes is not None or export_templates is not None:

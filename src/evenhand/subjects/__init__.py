@@ -13,22 +13,54 @@ from evenhand.subjects.python import from_callable, from_path
 from evenhand.subjects.wrappers import Batched, Budgeted, Cached, Limited, Retrying
 
 SUBJECTS: dict[str, str] = {
-    "vader": "evenhand.subjects.vader:vader",
-    "textblob": "evenhand.subjects.textblob:textblob",
-    "recorded": "evenhand.subjects.recorded:recorded",
+    "azure-content-safety": "evenhand.subjects.azure_content_safety:azure_content_safety",
+    "comprehend": "evenhand.subjects.comprehend:comprehend",
+    "comprehend-job": "evenhand.subjects.comprehend_job:comprehend_job",
+    "google-moderation": "evenhand.subjects.google_moderation:google_moderation",
+    "http": "evenhand.subjects.http:http",
+    "huggingface": "evenhand.subjects.huggingface:huggingface",
+    "onnx": "evenhand.subjects.onnx:onnx",
+    "openai": "evenhand.subjects.openai:openai",
+    "openai-moderation": "evenhand.subjects.openai_moderation:openai_moderation",
+    "perspective": "evenhand.subjects.perspective:perspective",
+    "profanity": "evenhand.subjects.profanity:profanity",
     "python": "evenhand.subjects.python:from_path",
+    "recorded": "evenhand.subjects.recorded:recorded",
+    "sklearn": "evenhand.subjects.sklearn:sklearn",
+    "textblob": "evenhand.subjects.textblob:textblob",
+    "vader": "evenhand.subjects.vader:vader",
 }
 """Name → "module:factory"; a factory takes keyword options and returns a Subject."""
 
 ABOUT: dict[str, str] = {
-    "vader": "VADER sentiment lexicon: compound, pos, neu, neg; local, no key",
-    "textblob": "TextBlob's pattern lexicon: polarity, subjectivity; local, no key",
-    "recorded": "replies recorded in a table: path=, input=, scores=",
+    "azure-content-safety": "Azure AI Content Safety: ordinal severities; AZURE_CONTENT_SAFETY_KEY, …_ENDPOINT",
+    "comprehend": "Amazon Comprehend, real time: task=sentiment|toxicity; AWS credentials",
+    "comprehend-job": "Amazon Comprehend, one job through S3: location=s3://…, role=ARN; AWS credentials",
+    "google-moderation": "Google Cloud moderateText: a confidence for each category; GOOGLE_API_KEY",
+    "http": "any JSON endpoint: url=, body=, headers= (keys as ${VARIABLE}), scores= (JSONPath)",
+    "huggingface": "a Hugging Face pipeline: model=, task=, device=",
+    "onnx": "an ONNX model: path=, prepare=module:attr where it takes numbers",
+    "openai": "any OpenAI-compatible chat endpoint: model=, prompt=, score_by=number|label|logprob|judge; OPENAI_API_KEY",
+    "openai-moderation": "OpenAI's moderation endpoint; OPENAI_API_KEY",
+    "perspective": "Perspective (ends 2026-12-31): attributes=, languages=; PERSPECTIVE_API_KEY",
+    "profanity": "alt-profanity-check: probability of profanity; local, no key",
     "python": 'your own callable: path="module:attr"',
+    "recorded": "replies recorded in a table: path=, input=, scores=",
+    "sklearn": "a scikit-learn model of texts: path=model.skops",
+    "textblob": "TextBlob's pattern lexicon: polarity, subjectivity; local, no key",
+    "vader": "VADER sentiment lexicon: compound, pos, neu, neg; local, no key",
 }
 """Name → one line for `evenhand list subjects`."""
 
-EXTRAS: dict[str, tuple[str, str]] = {"textblob": ("textblob", "textblob")}
+EXTRAS: dict[str, tuple[str, str]] = {
+    "comprehend": ("boto3", "aws"),
+    "comprehend-job": ("boto3", "aws"),
+    "huggingface": ("transformers", "huggingface"),
+    "onnx": ("onnxruntime", "onnx"),
+    "profanity": ("profanity_check", "profanity"),
+    "sklearn": ("skops", "sklearn"),
+    "textblob": ("textblob", "textblob"),
+}
 """Name → (importable package it needs, the extra that installs it)."""
 
 

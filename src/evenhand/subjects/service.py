@@ -11,8 +11,9 @@ import asyncio
 import datetime
 import json
 import queue
+import random
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -98,6 +99,16 @@ class Service:
     @property
     def id(self) -> str:
         return self.endpoint.id
+
+    @property
+    def notice(self) -> str:
+        """What a reader of the result should know of this service; empty for most."""
+        return str(getattr(self.endpoint, "notice", ""))
+
+    @property
+    def ordinal(self) -> bool:
+        """Whether scores are ordered but not spaced, so that only ranks mean something."""
+        return bool(getattr(self.endpoint, "ordinal", False))
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         return gather(self.arrivals(inputs), len(inputs))
@@ -195,6 +206,10 @@ class _Driver:
         end: BaseException | None = None
         try:
             asyncio.run(self._all())
+        except (
+            BaseExceptionGroup
+        ) as errors:  # several workers may fail in the same moment: the gravest is told
+            end = _gravest(errors)
         except BaseException as error:  # handed to the caller's thread, which raises it
             end = error
         while not self.stopping.is_set():
@@ -266,22 +281,21 @@ class _Driver:
     async def _answer(
         self, session: aiohttp.ClientSession, part: list[Any], calls: _Pace, characters: _Pace
     ) -> Replies:
-        import stamina
-
         service = self.service
-        reason = "no reply"
+
+        async def once() -> Replies:
+            await calls.wait()
+            await characters.wait(sum(len(str(text)) for text in part))
+            answer = await _ask_once(session, service.endpoint, part)
+            replies = service.endpoint.parse(answer, len(part))
+            self.failed_in_a_row = 0
+            return replies
+
         try:
-            async for attempt in stamina.retry_context(
-                on=_wait, attempts=service.attempts, timeout=None, wait_initial=service.wait_initial,
-                wait_max=service.wait_max, wait_jitter=service.wait_initial,
-            ):  # fmt: skip
-                with attempt:
-                    await calls.wait()
-                    await characters.wait(sum(len(str(text)) for text in part))
-                    answer = await _ask_once(session, service.endpoint, part)
-                    replies = service.endpoint.parse(answer, len(part))
-                    self.failed_in_a_row = 0
-                    return replies
+            try:
+                return await once()  # the usual case spends nothing on the machinery of retries
+            except _Retry as first:
+                return await self._retried(once, first)
         except _Retry as error:
             reason = f"{error.reason} (after {service.attempts} tries)"
         except _Final as error:
@@ -293,6 +307,22 @@ class _Driver:
         self._count_failure(reason)
         return Replies(scores={}, errors=dict.fromkeys(range(len(part)), reason))
 
+    async def _retried(self, once: Callable[[], Awaitable[Replies]], first: _Retry) -> Replies:
+        import stamina
+
+        service = self.service
+        if service.attempts < 2:
+            raise first
+        jitter = service.wait_initial * (1.0 + random.random())  # noqa: S311 - spreads requests, keeps no secret
+        await asyncio.sleep(jitter if first.after is None else first.after)
+        async for attempt in stamina.retry_context(
+            on=_wait, attempts=service.attempts - 1, timeout=None, wait_initial=2 * service.wait_initial,
+            wait_max=service.wait_max, wait_jitter=service.wait_initial,
+        ):  # fmt: skip
+            with attempt:
+                return await once()
+        raise first
+
     def _count_failure(self, reason: str) -> None:
         self.failed_in_a_row += 1
         if self.failed_in_a_row >= self.service.breaker:
@@ -302,6 +332,21 @@ class _Driver:
                 given=reason,
                 hint="look at the service, then run the same command again: what had arrived is kept",
             )
+
+
+def _gravest(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    leaves: list[BaseException] = []
+    stack: list[BaseException] = [errors]
+    while stack:
+        error = stack.pop()
+        if isinstance(error, BaseExceptionGroup):
+            stack.extend(error.exceptions)
+        else:
+            leaves.append(error)
+    order = (CredentialError, SubjectError, Exception)
+    return min(
+        leaves, key=lambda e: next((i for i, kind in enumerate(order) if isinstance(e, kind)), len(order))
+    )
 
 
 class PartialFailure(str):
@@ -350,7 +395,7 @@ async def _ask_once(session: aiohttp.ClientSession, endpoint: Endpoint, part: li
 
 def _judge(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: bytes) -> Any:
     """The JSON of a good answer; an exception that says what to do about any other."""
-    if status in REFUSED:
+    if status in REFUSED or (status == 400 and (b"API_KEY_INVALID" in raw or b"API key not valid" in raw)):
         raise CredentialError(
             "credentials",
             f"the service refused the key (HTTP {status})",

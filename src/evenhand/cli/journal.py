@@ -1,0 +1,99 @@
+"""`evenhand journal`: what replies are kept, and getting them out."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evenhand._errors import DataError, UsageError
+from evenhand._store import Journal
+
+JournalFile = Annotated[Path, typer.Argument(help="A journal.sqlite that an audit wrote.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    commands = typer.Typer(no_args_is_help=True, help="Look at, export or prune the replies that were kept.")
+    commands.command("stats", epilog="Example: evenhand journal stats out/journal.sqlite")(stats)
+    commands.command("export", epilog="Example: evenhand journal export out/journal.sqlite replies.csv")(
+        export
+    )
+    commands.command("prune", epilog="Example: evenhand journal prune out/journal.sqlite --older-than 90")(
+        prune
+    )
+    app.add_typer(commands, name="journal", epilog="Example: evenhand journal stats out/journal.sqlite")
+
+
+def _opened(path: Path) -> Journal:
+    if not path.is_file():
+        raise DataError("no-such-file", "there is no such journal", given=path)
+    return Journal(path)
+
+
+def stats(journal: JournalFile) -> None:
+    """Per subject: replies, characters of input, first and last arrival."""
+    with _opened(journal) as opened:
+        for row in opened.stats():
+            first, last = (
+                datetime.datetime.fromtimestamp(row[k], datetime.UTC).isoformat(timespec="seconds")
+                for k in ("first", "last")
+            )
+            typer.echo(
+                f"{row['subject']}: {row['replies']:,} replies, {row['characters']:,} characters, {first} to {last}"
+            )
+
+
+def export(
+    journal: JournalFile,
+    to: Annotated[
+        Path, typer.Argument(help="replies.csv or replies.jsonl; load it as the subject `recorded`.")
+    ],
+    subject: Annotated[
+        str | None, typer.Option("--subject", help="Only the replies of this subject id.")
+    ] = None,
+) -> None:
+    """Write the replies to a table that `--subject recorded --option path=…` and `evenhand scores` read."""
+    if to.suffix.lower() not in (".csv", ".jsonl"):
+        raise UsageError(
+            "unknown-format", "the ending names the format", given=to, available=[".csv", ".jsonl"]
+        )
+    with _opened(journal) as opened:
+        rows = list(opened.rows(subject))
+    if not rows:
+        raise DataError("empty-file", "the journal holds no such reply", given=subject or journal)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    to.parent.mkdir(parents=True, exist_ok=True)
+    with to.open("w", newline="", encoding="utf-8") as file:
+        if to.suffix.lower() == ".jsonl":
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        else:
+            writer = csv.DictWriter(file, names)
+            writer.writeheader()
+            writer.writerows(rows)
+    typer.echo(f"Written: {to} ({len(rows):,} replies)")
+
+
+def prune(
+    journal: JournalFile,
+    subject: Annotated[
+        str | None, typer.Option("--subject", help="Only the replies of this subject id.")
+    ] = None,
+    older_than: Annotated[
+        float | None, typer.Option("--older-than", help="Only replies older than so many days.")
+    ] = None,
+) -> None:
+    """Delete replies of one subject, or old ones; they would be asked, and paid for, again."""
+    if subject is None and older_than is None:
+        raise UsageError(
+            "nothing-to-prune", "name what to delete", expected="--subject ID, or --older-than DAYS"
+        )
+    before = None
+    if older_than is not None:
+        before = (datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=older_than)).timestamp()
+    with _opened(journal) as opened:
+        typer.echo(f"{opened.prune(subject=subject, before=before):,} replies deleted")

@@ -1,0 +1,224 @@
+"""Amazon Comprehend in real time: sentiment (25 documents a call) and toxicity (10 segments), through boto3 in threads."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from evenhand._errors import CredentialError, SubjectError, UsageError
+from evenhand._model import Replies
+from evenhand.subjects.keys import too_long
+from evenhand.subjects.wrappers import Arrivals, Transient, gather
+
+Task: TypeAlias = Literal["sentiment", "toxicity"]
+LANGUAGES = ("en", "es", "fr", "de", "it", "pt", "ar", "hi", "ja", "ko", "zh", "zh-TW")
+SENTIMENT = ("Positive", "Negative", "Neutral", "Mixed")
+DOCUMENTS, DOCUMENT_BYTES = 25, 5_120
+SEGMENTS, SEGMENT_BYTES = 10, 1_024
+FINAL_ERRORS = frozenset(
+    {"TextSizeLimitExceededException", "InvalidRequestException", "UnsupportedLanguageException"}
+)
+KEY_ERRORS = frozenset(
+    {
+        "UnrecognizedClientException",
+        "InvalidSignatureException",
+        "AccessDeniedException",
+        "ExpiredTokenException",
+        "InvalidClientTokenId",
+        "InvalidAccessKeyId",
+        "SignatureDoesNotMatch",
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comprehend:
+    """BatchDetectSentiment or DetectToxicContent; documents that failed inside a batch are asked again alone."""
+
+    client: Any = field(repr=False, compare=False)
+    task: Task
+    language: str
+    concurrency: int = 4
+    attempts: int = 4
+
+    @property
+    def id(self) -> str:
+        return f"comprehend {self.task} {self.language}"
+
+    @property
+    def notice(self) -> str:
+        """What a reader of the result should know."""
+        if self.task == "toxicity":
+            return ""
+        return "Comprehend's real-time sentiment has read only the first 500 characters of a text at times."
+
+    def __call__(self, inputs: Sequence[str], /) -> Replies:
+        return gather(self.arrivals(inputs), len(inputs))
+
+    def arrivals(self, inputs: Sequence[str], /) -> Arrivals:
+        """Batches as they are answered, a few of them in flight."""
+        size, most = (DOCUMENTS, DOCUMENT_BYTES) if self.task == "sentiment" else (SEGMENTS, SEGMENT_BYTES)
+        refused = {row: why for row, text in enumerate(inputs) if (why := too_long(text, most)) is not None}
+        if refused:
+            rows = np.array(sorted(refused), dtype=np.intp)
+            yield rows, Replies(scores={}, errors={at: refused[int(row)] for at, row in enumerate(rows)})
+        asked = [row for row in range(len(inputs)) if row not in refused]
+        chunks = iter([asked[at : at + size] for at in range(0, len(asked), size)])
+        ask = self._sentiment if self.task == "sentiment" else self._toxicity
+        with ThreadPoolExecutor(self.concurrency) as pool:
+            flying: dict[Future[Replies], list[int]] = {}
+            try:
+                for rows_ in itertools.islice(chunks, 2 * self.concurrency):
+                    flying[pool.submit(ask, [inputs[row] for row in rows_])] = rows_
+                while flying:
+                    done, _ = wait(flying, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        finished = flying.pop(future)
+                        yield np.array(finished, dtype=np.intp), future.result()
+                        following = next(chunks, None)
+                        if following is not None:
+                            flying[pool.submit(ask, [inputs[row] for row in following])] = following
+            finally:
+                for future in flying:
+                    future.cancel()
+
+    def _sentiment(self, texts: list[str]) -> Replies:
+        scores = {name: np.full(len(texts), np.nan) for name in SENTIMENT}
+        errors: dict[int, str] = {}
+        todo = list(range(len(texts)))
+        for _ in range(self.attempts):
+            answer = called(
+                lambda rows: self.client.batch_detect_sentiment(
+                    TextList=[texts[row] for row in rows], LanguageCode=self.language
+                ),
+                list(todo),
+            )
+            for item in answer["ResultList"]:
+                row = todo[int(item["Index"])]
+                for name in SENTIMENT:
+                    scores[name][row] = float(item["SentimentScore"][name])
+                errors.pop(row, None)
+            failed = {todo[int(item["Index"])]: item for item in answer.get("ErrorList", [])}
+            answered = {todo[int(item["Index"])] for item in answer["ResultList"]} | set(failed)
+            errors.update(
+                {
+                    row: f"{item.get('ErrorCode')}: {item.get('ErrorMessage', '')}"
+                    for row, item in failed.items()
+                }
+            )
+            errors.update({row: "the service did not mention this document" for row in set(todo) - answered})
+            todo = [row for row in todo if row in errors and not _final(failed.get(row))]
+            if not todo:
+                break
+        for row in todo:
+            errors[row] = Transient(errors[row])
+        return Replies(scores=scores, errors=errors)
+
+    def _toxicity(self, texts: list[str]) -> Replies:
+        answer = called(
+            lambda segments: self.client.detect_toxic_content(
+                TextSegments=segments, LanguageCode=self.language
+            ),
+            [{"Text": text} for text in texts],
+        )
+        results = answer["ResultList"]
+        if len(results) != len(texts):
+            reason = f"{len(results)} results for {len(texts)} segments"
+            return Replies(scores={}, errors=dict.fromkeys(range(len(texts)), reason))
+        scores = {"TOXICITY": np.array([float(r["Toxicity"]) for r in results])}
+        for name in dict.fromkeys(label["Name"] for r in results for label in r["Labels"]):
+            found = [
+                {label["Name"]: label["Score"] for label in r["Labels"]}.get(name, np.nan) for r in results
+            ]
+            scores[name] = np.array(found, dtype=np.float64)
+        return Replies(scores=scores)
+
+
+def comprehend(
+    *,
+    task: Task = "sentiment",
+    language: str = "en",
+    region: str | None = None,
+    endpoint_url: str | None = None,
+    concurrency: int = 4,
+) -> Comprehend:
+    """The subject `comprehend` (extra `aws`). Credentials by the AWS chain: environment, profile, role.
+
+    Args:
+        task: `sentiment` (Positive, Negative, Neutral, Mixed) or `toxicity` (English only).
+        language: code of the texts. region: e.g. ``eu-west-1``. endpoint_url: of a proxy or a test server.
+
+    Raises:
+        UsageError: an unknown task or language. CredentialError: no credentials or region.
+    """
+    if task not in ("sentiment", "toxicity"):
+        raise UsageError(
+            "unknown-task",
+            "Comprehend has no such task here",
+            given=task,
+            available=["sentiment", "toxicity"],
+        )
+    known = LANGUAGES if task == "sentiment" else ("en",)
+    if language not in known:
+        raise UsageError(
+            "unknown-language", f"{task} is not offered in this language", given=language, available=known
+        )
+    client = aws_client("comprehend", region=region, endpoint_url=endpoint_url)
+    return Comprehend(client=client, task=task, language=language, concurrency=concurrency)
+
+
+def aws_client(service: str, *, region: str | None, endpoint_url: str | None) -> Any:
+    """A boto3 client with adaptive retries; missing credentials or region are told before the first call."""
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError
+
+    config = Config(retries={"mode": "adaptive", "max_attempts": 8}, connect_timeout=10, read_timeout=70)
+    try:
+        session: Any = boto3.Session(region_name=region)
+        if session.get_credentials() is None:
+            raise CredentialError(
+                "no-credentials",
+                "AWS finds no credentials",
+                expected="AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile (AWS_PROFILE), or a role",
+            )
+        return session.client(service, endpoint_url=endpoint_url, config=config)
+    except BotoCoreError as error:
+        raise UsageError(
+            "aws-configuration",
+            f"AWS cannot be used: {error}",
+            hint="name the region: --option region=eu-west-1, or AWS_REGION",
+        ) from error
+
+
+def called(call: Callable[[Any], Any], argument: Any) -> Any:
+    """One AWS call; what is wrong with keys or the region stops the run, in our words."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        return call(argument)
+    except ClientError as error:
+        code = str(error.response.get("Error", {}).get("Code", ""))
+        said = str(error.response.get("Error", {}).get("Message", ""))[:200]
+        if code in KEY_ERRORS:
+            raise CredentialError(
+                "credentials",
+                f"AWS refused the credentials ({code})",
+                hint="check AWS_ACCESS_KEY_ID, the role and its rights",
+            ) from None
+        raise SubjectError(
+            "aws-error", f"AWS answered {code}: {said}", hint="what had arrived is kept"
+        ) from None
+    except BotoCoreError as error:
+        raise SubjectError(
+            "aws-error", f"AWS cannot be reached: {error}", hint="check the region and the network"
+        ) from None
+
+
+def _final(item: Any) -> bool:
+    return item is not None and str(item.get("ErrorCode")) in FINAL_ERRORS

@@ -1,0 +1,341 @@
+"""Network services under faults: every probe has one reply or one error, nothing is paid twice, secrets stay out."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand._errors import CredentialError, SubjectError, UsageError
+from evenhand._run import ask
+from evenhand._store import Journal
+from evenhand.cli import run
+from evenhand.subjects import subject
+
+
+def _load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+service_double = _load("service_double")
+Double, running, score_of = service_double.Double, service_double.running, service_double.score_of
+
+FAST = {"wait_initial": 0.001, "wait_max": 0.005, "timeout": 0.5, "attempts": 12, "breaker": 1000}
+CANARY = "sk-canary-5f9d1c2b7a"
+
+
+@pytest.fixture
+def double() -> Iterator[Any]:
+    """A server without faults."""
+    with running(Double()) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "PERSPECTIVE_API_KEY",
+        "OPENAI_API_KEY",
+        "AZURE_CONTENT_SAFETY_KEY",
+        "GOOGLE_API_KEY",
+        "MY_KEY",
+    ):
+        monkeypatch.setenv(name, CANARY)
+
+
+def services(url: str, **engine: Any) -> dict[str, Any]:
+    """Every HTTP service pointed at the double."""
+    chat = {"model": "m", "base_url": f"{url}/v1", "prompt": "Rate from 0 to 100: {text}"}
+    return {
+        "perspective": subject("perspective", endpoint_url=url, attributes="TOXICITY", rate=None, **engine),
+        "openai-moderation": subject("openai-moderation", base_url=f"{url}/v1", **engine),
+        "azure-content-safety": subject("azure-content-safety", endpoint_url=url, **engine),
+        "google-moderation": subject("google-moderation", endpoint_url=url, **engine),
+        "openai": subject("openai", **chat, **engine),
+        "http": subject("http", url=f"{url}/any", scores="$.results[*].score", batch=5, **engine),
+    }
+
+
+NAMES = ["perspective", "openai-moderation", "azure-content-safety", "google-moderation", "openai", "http"]
+
+
+def plan(n: int, batch: int = 500) -> eh.Plan:
+    """n distinct texts."""
+    for start in range(0, n, batch):
+        yield eh.Probes(inputs=[f"text {i}" for i in range(start, min(n, start + batch))])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_service_answers_in_order(double: Any, name: str) -> None:
+    """Row i is the score of text i, whatever order the answers came in."""
+    double.latency = 0.001
+    replies = services(double.url, concurrency=8)[name]([f"text {i}" for i in range(40)])
+    assert replies.errors == {}
+    first = next(iter(replies.scores.values()))
+    expected = np.array([score_of(f"text {i}") for i in range(40)])
+    if name == "openai":
+        expected = np.array([round(100 * score_of(f"Rate from 0 to 100: text {i}")) for i in range(40)])
+    if name == "azure-content-safety":
+        expected = np.floor(7 * expected)
+    np.testing.assert_allclose(first, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_under_faults_every_row_is_answered_once(name: str) -> None:
+    """At 30 % faults every probe has exactly one reply, and none was answered twice after it had succeeded."""
+    with running(
+        Double(
+            rate=0.3,
+            seed=4,
+            faults=tuple(f for f in service_double.FAULTS if f not in ("hang", "missing score")),
+        )
+    ) as made:
+        replies = services(made.url, concurrency=16, **FAST)[name]([f"text {i}" for i in range(300)])
+    assert replies.errors == {}
+    assert all(len(column) == 300 and np.isfinite(column).all() for column in replies.scores.values())
+    assert set(made.billed.values()) == {1}
+    assert len(made.billed) == 300
+
+
+def test_a_large_run_under_every_fault_loses_nothing_and_pays_once(tmp_path: Path) -> None:
+    """10,000 probes, 30 % faults of every kind: one reply or one recorded error each; billed twice only where the
+    answer never arrived (a cut body, a time-out)."""
+    faults = tuple(f for f in service_double.FAULTS if f not in ("hang", "slow drip"))
+    with running(Double(rate=0.3, seed=1, faults=faults)) as made, Journal(tmp_path / "j.sqlite") as journal:
+        asked = ask(plan(10_000), services(made.url, concurrency=32, **FAST)["http"], journal=journal)
+        scores = asked.observations.columns["score"]
+        assert len(scores) == 10_000
+        assert int(np.isnan(scores).sum()) == asked.failed
+        known = journal.fetch(services(made.url)["http"].id, [f"text {i}" for i in range(10_000)])
+        assert int(known.missing.sum()) == asked.failed
+        before = made.billed.total()
+        made.rate = 0.0
+        again = ask(plan(10_000), services(made.url, concurrency=32, **FAST)["http"], journal=journal)
+    assert again.failed == 0
+    assert made.billed.total() - before == asked.failed
+    assert max(made.billed.values()) == 1
+
+
+def test_concurrency_and_rate_are_kept() -> None:
+    """Never more in flight than allowed, and never faster than the rate."""
+    with running(Double(latency=0.02)) as made:
+        services(made.url, concurrency=4)["perspective"]([f"text {i}" for i in range(60)])
+        assert made.most_in_flight <= 4
+        made.times.clear()
+        made.latency = 0.0
+        services(made.url, concurrency=16, characters=None)  # building asks nothing
+        assert made.times == []
+        limited = subject(
+            "perspective", endpoint_url=made.url, attributes="TOXICITY", rate=100.0, concurrency=16
+        )
+        start = time.perf_counter()
+        limited([f"limited {i}" for i in range(120)])
+        took = time.perf_counter() - start
+    assert took >= 119 / 100
+    gaps = np.array(made.times)
+    in_any_second = max(int(((gaps >= t) & (gaps < t + 1.0)).sum()) for t in gaps)
+    assert in_any_second <= 103  # arrival times wobble by a few milliseconds
+
+
+@pytest.mark.parametrize(
+    ("status", "variable"), [("401", "PERSPECTIVE_API_KEY"), ("403", "PERSPECTIVE_API_KEY")]
+)
+def test_a_wrong_key_stops_at_once_and_names_the_variable(double: Any, status: str, variable: str) -> None:
+    """No second request is spent on a key that is refused."""
+    double.always = status
+    model = subject("perspective", endpoint_url=double.url, rate=None, concurrency=1)
+    with pytest.raises(CredentialError, match=variable):
+        model([f"text {i}" for i in range(50)])
+    assert len(double.times) == 1
+
+
+def test_a_missing_key_is_told_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the variable, not its value."""
+    monkeypatch.delenv("PERSPECTIVE_API_KEY")
+    with pytest.raises(CredentialError, match="PERSPECTIVE_API_KEY is not set"):
+        subject("perspective")
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("HTML", "HTML, not JSON"),
+        ("huge", "larger than"),
+        ("missing score", "no score where"),
+        ("redirect", "HTTP 307"),
+        ("400", "HTTP 400"),
+    ],
+)
+def test_an_answer_that_will_not_get_better_is_not_retried(double: Any, fault: str, words: str) -> None:
+    """One request, one recorded reason."""
+    double.always = fault
+    replies = services(double.url, concurrency=1, **FAST)["perspective"](["text"])
+    assert words in replies.errors[0]
+    assert len(double.times) == 1
+
+
+def test_a_dead_service_trips_the_breaker(double: Any) -> None:
+    """After a few failures in a row the run stops instead of failing through the whole list."""
+    double.always = "503"
+    model = services(double.url, concurrency=1, wait_initial=0.001, wait_max=0.002, attempts=2, breaker=3)[
+        "http"
+    ]
+    with pytest.raises(SubjectError, match="service-down"):
+        model([f"text {i}" for i in range(500)])
+    assert len(double.times) == 6
+
+
+def test_no_network_is_a_message_and_not_a_traceback(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Nothing listens there: exit 3, and the reason."""
+    options = [
+        "--option",
+        "url=http://127.0.0.1:9/",
+        "--option",
+        "scores=$.s",
+        "--option",
+        "attempts=2",
+        "--option",
+        "wait_initial=0.001",
+    ]
+    code = run(
+        [
+            "text",
+            "--subject",
+            "http",
+            *options,
+            "--option",
+            "breaker=2",
+            "--terms",
+            "names/weat-gender",
+            "--out",
+            str(tmp_path / "o"),
+        ]
+    )
+    assert code == 3
+    err = capsys.readouterr().err
+    assert "Cannot connect" in err or "Connect" in err
+    assert "Traceback" not in err
+
+
+def test_texts_over_the_limit_are_errors_split_or_the_end(double: Any) -> None:
+    """The user chooses; the default counts them with their reason."""
+    from evenhand.subjects.long_texts import LongTexts
+
+    long = "A sentence of some length. " * 1000
+    model = services(double.url, concurrency=2)["perspective"]
+    replies = model(["short", long, ""])
+    assert "20,480" in replies.errors[1]
+    assert replies.errors[2] == "the text is empty"
+    split = LongTexts(subject=model, how="split")(["short", long])
+    assert split.errors == {}
+    assert split.scores["TOXICITY"][0] == pytest.approx(score_of("short"))
+    with pytest.raises(SubjectError, match="text-too-long"):
+        LongTexts(subject=model, how="stop")(["short", long])
+
+
+def test_chat_answers_are_scored_in_four_ways(double: Any) -> None:
+    """By number, label, log-probability of the first token, or a judge."""
+    chat = {"model": "m", "base_url": f"{double.url}/v1", "prompt": "{text}"}
+    number = subject("openai", **chat)(["a"])
+    assert number.scores["score"][0] == round(100 * score_of("a"))
+    p_yes, p_no = np.exp(-0.1), np.exp(-2.5)
+    logprob = subject("openai", **chat, score_by="logprob", labels={"yes": 1, "no": 0})(["a"])
+    assert logprob.scores["score"][0] == pytest.approx(p_yes / (p_yes + p_no))
+    label = subject("openai", **chat, score_by="label", labels={"of 100": 1})(["a"])
+    assert label.scores["score"][0] == 1
+    missing = subject("openai", **chat, score_by="label", labels={"never": 1})(["a"])
+    assert "none of the labels" in missing.errors[0]
+    judged = subject("openai", **chat, score_by="judge", judge="vader")(["a"])
+    assert set(judged.scores) == {"compound", "pos", "neu", "neg", "length", "refusal"}
+
+
+def test_ordinal_severities_are_compared_by_ranks(double: Any) -> None:
+    """Azure's levels are ordered, not spaced: the audit says so and uses midranks."""
+    model = services(double.url, concurrency=8)["azure-content-safety"]
+    result = eh.audit_text(
+        model,
+        ["Arthur waited.", "Arthur left.", "I met Arthur."],
+        terms="names/weat-gender",
+        replace="Arthur",
+    )
+    assert "ordinal-scores" in {note.slug for note in result.notes}
+    assert 0 < result.exhibits["scores by group"].columns["mean"][0] < 1  # type: ignore[operator]
+
+
+def test_perspective_says_when_it_ends(double: Any) -> None:
+    """A reader of the result learns that the service closes, and what comes after."""
+    model = services(double.url)["perspective"]
+    result = eh.audit_text(
+        model, ["Arthur waited.", "I met Arthur."], terms="names/weat-gender", replace="Arthur"
+    )
+    assert any("2026-12-31" in note.text for note in result.notes if note.slug == "about-the-service")
+    assert all(body["doNotStore"] is True for body in double.bodies)
+
+
+def test_secrets_reach_no_byte_that_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Journal, result, report, messages: the key is nowhere, even when the service echoes it."""
+    for always in (None, "400", "503"):
+        with running(Double(always=always)) as made:
+            out = tmp_path / f"out-{always}"
+            options = [
+                f"url={made.url}/x?team=blue",
+                "scores=$.results[*].score",
+                'headers={"Authorization": "Bearer ${MY_KEY}"}',
+            ]
+            options += ["batch=5", "attempts=2", "wait_initial=0.001", "breaker=3"]
+            command = ["text", "--subject", "http", "--terms", "names/weat-gender", "--out", str(out)]
+            code = run(command + [part for option in options for part in ("--option", option)])
+            assert code == (0 if always is None else 3)
+            assert any(CANARY in headers.get("Authorization", "") for headers in made.headers)
+        said = capsys.readouterr()
+        assert CANARY not in said.out + said.err
+        for path in out.rglob("*"):
+            if path.is_file():
+                assert CANARY.encode() not in path.read_bytes(), path
+
+
+def test_a_key_in_the_configuration_is_refused() -> None:
+    """What is written beside the results must not hold a secret."""
+    with pytest.raises(UsageError, match="key-in-configuration"):
+        subject("http", url="http://127.0.0.1/", scores="$.s", headers={"Authorization": f"Bearer {CANARY}"})
+
+
+def test_exported_replies_are_a_subject_anywhere(double: Any, tmp_path: Path) -> None:
+    """Asked once, recorded, answered again without a network."""
+    model = services(double.url)["http"]
+    with Journal(tmp_path / "j.sqlite") as journal:
+        first = ask(plan(20), model, journal=journal).observations.columns["score"]
+    assert run(["journal", "stats", str(tmp_path / "j.sqlite")]) == 0
+    assert run(["journal", "export", str(tmp_path / "j.sqlite"), str(tmp_path / "replies.csv")]) == 0
+    recorded = subject("recorded", path=str(tmp_path / "replies.csv"))
+    second = ask(plan(20), recorded).observations.columns["score"]
+    np.testing.assert_array_equal(first, second)
+
+
+def test_a_budget_in_money_stops_before_it_is_passed(double: Any, tmp_path: Path) -> None:
+    """At 0.01 a call and 1.00 to spend, exactly one hundred calls are made."""
+    model = services(double.url)["perspective"]
+    texts = [
+        f"Arthur lost his {thing}." for thing in ("keys", "dog", "hat", "map", "bag", "pen", "cup", "way")
+    ]
+    result = eh.audit_text(
+        model, texts, terms="names/weat-gender", replace="Arthur", max_cost=1.0, price=0.01
+    )
+    assert not result.complete
+    assert double.billed.total() == 100
