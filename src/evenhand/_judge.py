@@ -59,7 +59,8 @@ def tolerance_of(value: float | tuple[float, float], *, ratio: bool = False) -> 
 def judge(
     evidence: Sequence[Evidence],
     *,
-    tolerance: tuple[float, float] | None,
+    tolerance: tuple[float, float] | None = None,
+    tolerances: Sequence[tuple[float, float] | None] | None = None,
     family: str = "",
     correction: Correction = "holm",
     say: Callable[[Evidence, Verdict, tuple[float, float]], str] | None = None,
@@ -68,6 +69,7 @@ def judge(
 
     Args:
         tolerance: bounds of the contrast, or None for estimates that are only described.
+        tolerances: bounds of each item, where the family holds claims on different scales.
         say: writes the sentence of a finding; `because` by default.
     """
     if correction not in CORRECTIONS:
@@ -75,8 +77,9 @@ def judge(
             "unknown-correction", "no such correction", given=correction, available=sorted(CORRECTIONS)
         )
     adjusted = CORRECTIONS[correction]([e.estimate.p_value for e in evidence])
+    own = tolerances if tolerances is not None else [tolerance] * len(evidence)
     findings = []
-    for item, p in zip(evidence, adjusted, strict=True):
+    for item, p, tolerance in zip(evidence, adjusted, own, strict=True):
         item = item.with_estimate(p_adjusted=p)
         if tolerance is None:
             findings.append(_finding(item, None, None, "", family))
