@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from evenhand import testing
+    from evenhand import measures, sklearn, testing
     from evenhand._errors import EvenhandError
     from evenhand._model import (
         Contrast,
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from evenhand._result import Note, Result, compare, merge
     from evenhand._run import ask
     from evenhand._store import Journal
+    from evenhand.audits.notebook import regression_table
+    from evenhand.audits.predictions import audit_predictions
     from evenhand.audits.scores import audit_scores
     from evenhand.audits.text import audit_text
     from evenhand.plans import Rewrite, rewrite
@@ -61,11 +63,15 @@ _PUBLIC: dict[str, str] = {
     "Terms": "evenhand.terms",
     "Texts": "evenhand.texts",
     "ask": "evenhand._run",
+    "audit_predictions": "evenhand.audits.predictions",
     "audit_scores": "evenhand.audits.scores",
     "audit_text": "evenhand.audits.text",
     "compare": "evenhand._result",
+    "measures": "evenhand.measures",
     "merge": "evenhand._result",
+    "regression_table": "evenhand.audits.notebook",
     "rewrite": "evenhand.plans",
+    "sklearn": "evenhand.sklearn",
     "subject": "evenhand.subjects",
     "templates": "evenhand.plans.templates",
     "terms": "evenhand.terms",
@@ -79,7 +85,7 @@ def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
     module = import_module(_PUBLIC[name])
-    return module if name == "testing" else getattr(module, name)
+    return module if name in ("measures", "sklearn", "testing") else getattr(module, name)
 
 
 def __dir__() -> list[str]:
@@ -107,11 +113,15 @@ __all__ = [
     "Terms",
     "Texts",
     "ask",
+    "audit_predictions",
     "audit_scores",
     "audit_text",
     "compare",
+    "measures",
     "merge",
+    "regression_table",
     "rewrite",
+    "sklearn",
     "subject",
     "templates",
     "terms",

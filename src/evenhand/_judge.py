@@ -134,13 +134,18 @@ def _name(side: str) -> str:
     return side.partition("=")[2] or side
 
 
+def _size(item: Evidence) -> str:
+    detectable = item.detectable or 0.0
+    if item.estimate.contrast == "ratio" and detectable < 1:
+        return f"ratio of {1 - detectable:.3f}, or of {1 / (1 - detectable):.3f},"
+    return f"gap of {detectable:.3f}"
+
+
 def _finding(
     item: Evidence, tolerance: tuple[float, float] | None, verdict: Verdict | None, text: str, family: str
 ) -> Finding:
     if verdict == "inconclusive" and item.detectable is not None:
-        text += (
-            f" With this design a true gap of {item.detectable:.3f} would have been found four times in five."
-        )
+        text += f" With this design a true {_size(item)} would have been found four times in five."
     return Finding(
         estimate=item.estimate,
         tolerance=tolerance,

@@ -134,7 +134,9 @@ def bin_of(p: FloatArray, low: float, high: float, bins: int) -> npt.NDArray[np.
 
 def row_terms(columns: Mapping[str, FloatArray], frame: Frame) -> FloatArray:
     """(k, n) terms of the rows, outcomes and predictions centred."""
-    shifted = {k: v - frame.centre if k in ("y_pred", "y_true", "y_low", "y_high") else v for k, v in columns.items()}
+    shifted = {
+        k: v - frame.centre if k in ("y_pred", "y_true", "y_low", "y_high") else v for k, v in columns.items()
+    }
     plain = [name for name in frame.terms if name in TERMS]
     above = [
         (columns["y_pred"] > t).astype(float)

@@ -77,25 +77,25 @@ TOLERANCES: Mapping[str, float] = {
 """Default tolerances: ratios as the lower bound (0.8 → 0.8 to 1.25), scores in standard deviations, the AUC from ½."""
 
 
-def tolerances(given: Mapping[str, Any] | None) -> dict[str, Any]:
+def tolerances(given: Mapping[str, Any] | None, defaults: Mapping[str, float] = TOLERANCES) -> dict[str, Any]:
     """Defaults with the user's own put in.
 
     Raises:
         UsageError: `unknown-tolerance` for a name that no claim has.
     """
-    merged: dict[str, Any] = dict(TOLERANCES)
+    merged: dict[str, Any] = dict(defaults)
     if given is not None and not isinstance(given, Mapping):
         raise UsageError(
             "bad-tolerance",
             "predictions have many measures, so a tolerance names its own",
             given=given,
             expected='a mapping, e.g. {"disparate impact": 0.8}',
-            available=sorted(TOLERANCES),
+            available=sorted(defaults),
         )
     for name, value in (given or {}).items():
-        if name not in TOLERANCES:
+        if name not in defaults:
             raise UsageError(
-                "unknown-tolerance", "no claim has this name", given=name, available=sorted(TOLERANCES)
+                "unknown-tolerance", "no claim has this name", given=name, available=sorted(defaults)
             )
         merged[name] = tuple(value) if isinstance(value, list) else value
     return merged
@@ -109,7 +109,11 @@ def difference(measure: Measure, *, of: Callable[[Cell], Moments] = lambda c: c.
 
     def infer(a: Cell, b: Cell, level: float) -> Inference:
         (x, s), (y, t) = _both(measure, of(a), of(b))
-        method = "difference of means, Welch's t" if measure.name == "average score" else f"difference of {measure.name}, delta method"
+        method = (
+            "difference of means, Welch's t"
+            if measure.name == "average score"
+            else f"difference of {measure.name}, delta method"
+        )
         return _from_parts(x - y, s, t, of(a), of(b), level, method)
 
     return infer
@@ -122,9 +126,16 @@ def ratio(measure: Measure, *, of: Callable[[Cell], Moments] = lambda c: c.momen
         (x, s), (y, t) = _both(measure, of(a), of(b))
         method = f"ratio of {measure.name}, delta method on the log scale"
         if not (x > 0 and y > 0):
-            return Inference(level=level, method=method, why_not=_why(of(a), of(b)) or "a value is 0, so the ratio has no scale")
+            return Inference(
+                level=level,
+                method=method,
+                why_not=_why(of(a), of(b)) or "a value is 0, so the ratio has no scale",
+            )
         on = _from_parts(float(np.log(x / y)), s / x, t / y, of(a), of(b), level, method)
-        back = {k: None if v is None else float(np.exp(v)) for k, v in (("value", on.value), ("low", on.low), ("high", on.high))}
+        back = {
+            k: None if v is None else float(np.exp(v))
+            for k, v in (("value", on.value), ("low", on.low), ("high", on.high))
+        }
         return on.with_(**back, detail={"scale_of_se": "log"})
 
     return infer
@@ -144,17 +155,23 @@ def _why(a: Moments, b: Moments) -> str | None:
     return None
 
 
-def _from_parts(value: float, s: float, t: float, a: Moments, b: Moments, level: float, method: str) -> Inference:
+def _from_parts(
+    value: float, s: float, t: float, a: Moments, b: Moments, level: float, method: str
+) -> Inference:
     why = _why(a, b)
     if why is not None or not np.isfinite(value):
         known = float(value) if np.isfinite(value) else None
-        return Inference(value=known, level=level, method=method, why_not=why or "undefined: a group does not vary")
+        return Inference(
+            value=known, level=level, method=method, why_not=why or "undefined: a group does not vary"
+        )
     variance = s**2 + t**2
     parts = s**4 / max(a.n_effective - 1, 1e-9) + t**4 / max(b.n_effective - 1, 1e-9)
     df = variance**2 / parts if parts > 0 else None
     # A standard error that is rounding error of equal numbers is none.
     se = float(np.sqrt(variance))
-    return from_standard_error(value, 0.0 if se < 1e-12 * (1 + abs(value)) else se, df=df, level=level, method=method)
+    return from_standard_error(
+        value, 0.0 if se < 1e-12 * (1 + abs(value)) else se, df=df, level=level, method=method
+    )
 
 
 def standardised(of: Callable[[Cell], Moments] = lambda c: c.moments) -> Any:
@@ -177,11 +194,21 @@ def standardised(of: Callable[[Cell], Moments] = lambda c: c.moments) -> Any:
         first, second = one.means, two.means
         left, right = ({k: v for k, v in f.items() if k in ("p", "pp")} for f in (first, second))
         with np.errstate(all="ignore"):
-            value = float(np.real(d({k: np.float64(v) for k, v in left.items()}, {k: np.float64(v) for k, v in right.items()})))
+            value = float(
+                np.real(
+                    d(
+                        {k: np.float64(v) for k, v in left.items()},
+                        {k: np.float64(v) for k, v in right.items()},
+                    )
+                )
+            )
         if not np.isfinite(value):
             return Inference(level=level, method=method, why_not="no variation within the groups")
         variances = []
-        for m_, slope in ((one, gradient(lambda x: d(x, right), left)), (two, gradient(lambda y: d(left, y), right))):
+        for m_, slope in (
+            (one, gradient(lambda x: d(x, right), left)),
+            (two, gradient(lambda y: d(left, y), right)),
+        ):
             at = [m_.names.index("p"), m_.names.index("pp")]
             variances.append(float(slope @ m_.covariance()[np.ix_(at, at)] @ slope))
         same = difference(reg.MEAN, of=of)(a, b, level)
@@ -217,7 +244,13 @@ def correlation_of(m: Moments, level: float) -> Inference:
     low, high = bounds(float(np.arctanh(r)), se, level=level)
     p = from_standard_error(r, float(np.sqrt((1 - r**2) / (m.n_effective - 2))), df=m.n_effective - 2).p_value
     return Inference(
-        value=r, low=float(np.tanh(low)), high=float(np.tanh(high)), p_value=p, se=se, level=level, method=method
+        value=r,
+        low=float(np.tanh(low)),
+        high=float(np.tanh(high)),
+        p_value=p,
+        se=se,
+        level=level,
+        method=method,
     )
 
 
@@ -230,7 +263,9 @@ def hits(m: Moments, term: str) -> tuple[float, float]:
     return min(max(m.means[term], 0.0), 1.0) * n if m.weight > 0 else 0.0, n
 
 
-def rate_ratio(x: float, n: float, y: float, m: float, level: float, *, exact: bool, counted: bool) -> Inference:
+def rate_ratio(
+    x: float, n: float, y: float, m: float, level: float, *, exact: bool, counted: bool
+) -> Inference:
     """Ratio of two rates: Katz's interval, Miettinen–Nurminen's where a rate is 0 or 1.
 
     Args:
@@ -289,7 +324,15 @@ def regression_claims(frame: Frame, quantiles: Sequence[float], *, seed: int = 0
         name = f"disparate impact at q={q:g}"
         found.append(_claim(name, "ratio", impact(term), "disparate impact", "outcomes", ratio=True))
     for q in quantiles:
-        found.append(_claim(f"selection rate above q={q:g}", "difference", rate_gap(selected_term(q)), "selection rate", "outcomes"))
+        found.append(
+            _claim(
+                f"selection rate above q={q:g}",
+                "difference",
+                rate_gap(selected_term(q)),
+                "selection rate",
+                "outcomes",
+            )
+        )
     p, y = "sd of predictions", "sd of outcomes"
     found += [
         _claim("average score", "difference", difference(reg.MEAN), "average score", "outcomes", unit=p),
@@ -308,9 +351,19 @@ def regression_claims(frame: Frame, quantiles: Sequence[float], *, seed: int = 0
             _claim("calibration level", "difference", difference(reg.INTERCEPT), "calibration level", "accuracy", unit=y),
         ]  # fmt: skip
     if "covered" in frame.terms:
-        found.append(_claim("interval coverage", "difference", rate_gap("covered", exact=False), "interval coverage", "accuracy"))
+        found.append(
+            _claim(
+                "interval coverage",
+                "difference",
+                rate_gap("covered", exact=False),
+                "interval coverage",
+                "accuracy",
+            )
+        )
     if "width" in frame.terms:
-        found.append(_claim("interval width", "ratio", ratio(reg.WIDTH), "interval width", "accuracy", ratio=True))
+        found.append(
+            _claim("interval width", "ratio", ratio(reg.WIDTH), "interval width", "accuracy", ratio=True)
+        )
     return found + _top_claims(frame)
 
 
@@ -333,7 +386,15 @@ def _top_claims(frame: Frame) -> list[Claim]:
 
 
 def _claim(measure: str, contrast: str, infer: Any, key: str, family: Family, **more: Any) -> Claim:
-    return Claim(measure=measure, contrast=contrast, infer=infer, key=key, family=family, tolerance=TOLERANCES[key], **more)
+    return Claim(
+        measure=measure,
+        contrast=contrast,
+        infer=infer,
+        key=key,
+        family=family,
+        tolerance=TOLERANCES[key],
+        **more,
+    )
 
 
 def _with(claim: Claim, **changes: Any) -> Claim:

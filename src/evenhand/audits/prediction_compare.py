@@ -104,7 +104,10 @@ def widest(
         if claim.given is not None or claim.key not in ("average score", "disparate impact"):
             continue
         pairs = [(a, b) for i, a in enumerate(cells) for b in cells[i + 1 :]]
-        raw = [_on_log(claim.infer(a, b, settings.level)) if claim.ratio else claim.infer(a, b, settings.level) for a, b in pairs]
+        raw = [
+            _on_log(claim.infer(a, b, settings.level)) if claim.ratio else claim.infer(a, b, settings.level)
+            for a, b in pairs
+        ]
         usable = [(pair, r) for pair, r in zip(pairs, raw, strict=True) if r.value is not None and r.se]
         if not usable:
             continue
@@ -116,12 +119,21 @@ def widest(
             a, b, found = b, a, _negated(found)
         items.append(_worst_evidence(claim, found, a, b, len(cells)))
         bounds.append(bounds_of(claim, settings.tolerances[claim.key], settings.units))
-    return judge(items, tolerances=bounds, family=f"{attribute}, widest gap", correction=settings.correction, say=because)
+    return judge(
+        items,
+        tolerances=bounds,
+        family=f"{attribute}, widest gap",
+        correction=settings.correction,
+        say=because,
+    )
 
 
 def _worst_evidence(claim: Claim, found: Inference, a: Cell, b: Cell, groups: int) -> Evidence:
     if claim.ratio:
-        back = {k: None if (v := getattr(found, k)) is None else float(np.exp(v)) for k in ("value", "low", "high")}
+        back = {
+            k: None if (v := getattr(found, k)) is None else float(np.exp(v))
+            for k in ("value", "low", "high")
+        }
         found = found.with_(**back)
     item = Estimate(
         measure=f"{claim.measure}, widest gap of {groups} groups",
@@ -178,7 +190,7 @@ def worst_subgroup(
             continue
         worst, _ = min(tried, key=lambda t: (t[0].estimate.p_value or 0.0, -abs(t[0].estimate.value or 0.0)))
         e = worst.estimate
-        p = 1.0 - (1.0 - (e.p_value or 0.0)) ** m
+        p = float(-np.expm1(m * np.log1p(-min(e.p_value or 0.0, 1.0 - 1e-16))))
         items.append(
             replace(
                 worst.with_estimate(
@@ -192,7 +204,13 @@ def worst_subgroup(
             )
         )
         bounds.append(bounds_of(claim, settings.tolerances[claim.key], settings.units))
-    return judge(items, tolerances=bounds, family=f"{attribute}, worst subgroup", correction=settings.correction, say=because)
+    return judge(
+        items,
+        tolerances=bounds,
+        family=f"{attribute}, worst subgroup",
+        correction=settings.correction,
+        say=because,
+    )
 
 
 def because(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> str:
@@ -201,7 +219,11 @@ def because(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) ->
     if e.value is None or e.contrast == "difference":
         return plain_because(item, verdict, tolerance)
     one, two = _name(e.group), _name(e.reference)
-    interval = "no interval" if e.low is None or e.high is None else f"{e.level:.0%} interval {e.low:.3f} to {e.high:.3f}"
+    interval = (
+        "no interval"
+        if e.low is None or e.high is None
+        else f"{e.level:.0%} interval {e.low:.3f} to {e.high:.3f}"
+    )
     told = {
         "ratio": f"{one} has {e.value:.3f} times the value of {two}",
         "AUC": f"a member of {one} scores above one of {two} with probability {e.value:.3f}",

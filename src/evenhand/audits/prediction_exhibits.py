@@ -62,7 +62,11 @@ def performance_table(
                 value = v if np.isfinite(v) else None
                 ends = bounds(v, se, level=level) if value is not None and np.isfinite(se) else (None, None)
                 low, high = ends
-                if measure.name in ("RMSE", "MAE", "interval width", "score standard deviation") and v > 0 and np.isfinite(se):
+                if (
+                    measure.name in ("RMSE", "MAE", "interval width", "score standard deviation")
+                    and v > 0
+                    and np.isfinite(se)
+                ):
                     low, high = (float(v * np.exp(x)) for x in bounds(0.0, se / v, level=level))
             for name, entry in zip(table, (measure.name, c.label, value, low, high, c.n), strict=True):
                 table[name].append(entry)
@@ -94,7 +98,11 @@ def selection_table(
         for c, rate in zip(cells, rates, strict=True):
             x, n = hits(c.moments, term)
             own = wilson(x, n, level=level)
-            practice = four_fifths(*hits(c.moments, term), *hits(reference.moments, term)) if c is not reference else None
+            practice = (
+                four_fifths(*hits(c.moments, term), *hits(reference.moments, term))
+                if c is not reference
+                else None
+            )
             row = (q, frame.thresholds[q], c.label, c.n, round(rate * c.moments.weight, 6), rate, own.low, own.high,
                    None if practice is None else practice.ratio, rate / best if best > 0 else None,
                    None if practice is None else practice.z, None if practice is None else practice.z_ratio,
@@ -146,11 +154,15 @@ def curves(
     shown = [c for c in cells if c is not reference][:6]
     for c in shown:
         passed = pass_curve(c.scores, reference.scores, level=settings.level, seed=settings.seed)
-        for name, column in zip(roc, (passed.reference, passed.group, passed.low, passed.high, passed.thresholds), strict=False):
+        for name, column in zip(
+            roc, (passed.reference, passed.group, passed.low, passed.high, passed.thresholds), strict=False
+        ):
             roc[name] += [float(v) for v in column]
         roc["group"] += [c.label] * len(passed.thresholds)
         curve = impact_curve(c.scores, reference.scores, level=settings.level, seed=settings.seed)
-        for name, column in zip(impact, (curve.thresholds, curve.ratio, curve.low, curve.high, curve.selected), strict=False):
+        for name, column in zip(
+            impact, (curve.thresholds, curve.ratio, curve.low, curve.high, curve.selected), strict=False
+        ):
             impact[name] += [_finite(v) for v in column]
         impact["group"] += [c.label] * len(curve.thresholds)
     add_levels(analysis, cells, reference, attribute, settings)
@@ -212,7 +224,9 @@ def intersections(analysis: Analysis, cells: Sequence[Cell], attribute: str) -> 
         return
     rows: list[Scalar] = [p[0] for p in parts]
     columns: list[Scalar] = [" & ".join(p[1:]) for p in parts]
-    centre = float(np.sum([c.scores.weight @ c.scores.values for c in cells]) / np.sum([c.scores.total for c in cells]))
+    centre = float(
+        np.sum([c.scores.weight @ c.scores.values for c in cells]) / np.sum([c.scores.total for c in cells])
+    )
     means = [float(c.scores.weight @ c.scores.values / c.scores.total) for c in cells]
     other = " & ".join(names[1:])
     analysis.exhibits[f"intersections of {attribute}"] = Exhibit(

@@ -46,7 +46,9 @@ class Named:
         roles = {"y_score": self.y_score, "weight": self.weight}
         if self.interval is not None:
             roles |= {"y_low": self.interval[0], "y_high": self.interval[1]}
-        return {role: name for role, name in roles.items() if name is not None} | {n: n for n in self.continuous}
+        return {role: name for role, name in roles.items() if name is not None} | {
+            n: n for n in self.continuous
+        }
 
     def all(self) -> list[str]:
         """Every column that is read, once."""
@@ -131,7 +133,8 @@ def gather(
             return (value,)
         listed = list(value)
         if all(isinstance(v, str) for v in listed) and (
-            table is not None and (not listed or listed[0] in table.column_names or len(listed) < table.num_rows)
+            table is not None
+            and (not listed or listed[0] in table.column_names or len(listed) < table.num_rows)
         ):
             return tuple(listed)
         if not listed:
@@ -169,7 +172,9 @@ def _joined(table: Any, added: Mapping[str, Any]) -> pa.Table:
         return extra
     if table.num_rows != extra.num_rows:
         raise DataError(
-            "unequal-lengths", "arrays and table have different lengths", given=(extra.num_rows, table.num_rows)
+            "unequal-lengths",
+            "arrays and table have different lengths",
+            given=(extra.num_rows, table.num_rows),
         )
     for name in extra.column_names:
         if name in table.column_names:
@@ -280,7 +285,9 @@ def _present(there: BoolArray, name: str, missing: Missing, analysis: Analysis, 
     if absent:
         where = "left out of the comparison by it" if what == "a group" else "left out"
         analysis.note(
-            "missing-values", f"{absent} of {len(there)} rows have no {what[2:]} in {name}; they are {where}.", warning=True
+            "missing-values",
+            f"{absent} of {len(there)} rows have no {what[2:]} in {name}; they are {where}.",
+            warning=True,
         )
     return there
 
@@ -288,7 +295,10 @@ def _present(there: BoolArray, name: str, missing: Missing, analysis: Analysis, 
 def _check_weights(weight: FloatArray, name: str | None) -> None:
     if (weight < 0).any():
         raise DataError(
-            "bad-weights", f"the weights in {name!r} are negative", given=float(weight.min()), expected="at least 0"
+            "bad-weights",
+            f"the weights in {name!r} are negative",
+            given=float(weight.min()),
+            expected="at least 0",
         )
     if not weight.sum() > 0:
         raise DataError("bad-weights", f"the weights in {name!r} add up to 0", expected="a positive sum")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -13,9 +13,12 @@ from evenhand._errors import DataError, UsageError
 from evenhand._judge import Correction
 from evenhand._model import BoolArray, Factor
 from evenhand._result import Result
+from evenhand.audits import classification as labels
 from evenhand.audits import prediction_exhibits as exhibits
-from evenhand.audits.prediction_cells import Cell, Prepared, cell, cells_of, everyone, prepare
-from evenhand.audits.prediction_claims import Claim, regression_claims, tolerances
+from evenhand.audits.law import add_law, check_law
+from evenhand.audits.notebook import add_notebook
+from evenhand.audits.prediction_cells import Cell, Prepared, cell, cells_of, prepare
+from evenhand.audits.prediction_claims import TOLERANCES, Claim, regression_claims, tolerances
 from evenhand.audits.prediction_compare import (
     Settings,
     compare,
@@ -26,6 +29,8 @@ from evenhand.audits.prediction_compare import (
 from evenhand.audits.prediction_rows import Missing, Named, Rows, crossed, gather, rows_of
 from evenhand.audits.provenance import digest_of, provenance
 from evenhand.audits.scoring import Analysis
+from evenhand.audits.thresholds import add_suggestion
+from evenhand.stats.histogram import weighted_quantile
 from evenhand.stats.interval import check_level
 
 Task: TypeAlias = Literal["auto", "regression", "classification", "ranking"]
@@ -59,6 +64,7 @@ def audit_predictions(
     correction: Correction = "holm",
     replicates: int = 0,
     seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Audit recorded predictions, or a fitted model on its test frame, group by group.
 
@@ -83,7 +89,7 @@ def audit_predictions(
         suggest_threshold: add the group-blind thresholds that keep the impact ratio in its band, with their cost.
         level: of the intervals. correction: "holm", "bh" or "none".
         replicates: Poisson bootstrap replicates of the regression table, as a check of the intervals; 0 for none.
-        seed: of everything random.
+        seed: of everything random. progress: called with (rows read, 0) while a large file is streamed.
 
     Raises:
         DataError: a file that cannot be read, a missing column, text instead of numbers, too many groups.
@@ -112,13 +118,25 @@ def audit_predictions(
     rows = rows_of(table, named, missing=missing, analysis=analysis, labels=chosen == "classification")
     settings = Settings(
         reference=_references(reference, named),
-        tolerances=tolerances(tolerance),
+        tolerances=tolerances(tolerance, labels.TOLERANCES if chosen == "classification" else TOLERANCES),
         level=level,
         correction=correction,
         seed=seed,
     )
-    if chosen == "regression":
-        regression(rows, settings, analysis, quantiles=_quantiles(quantiles), measures=measures, crossing=intersections)
+    check_law(law)
+    if law is not None:
+        _law(rows, law, chosen, positive, settings, analysis, _quantiles(quantiles))
+    if chosen == "regression" and _is_notebook(measures):
+        add_notebook(analysis, rows.columns, rows.groups, settings.reference)
+    elif chosen == "regression":
+        regression(
+            rows, settings, analysis, quantiles=_quantiles(quantiles), measures=measures, crossing=intersections,
+            suggest=suggest_threshold,
+        )  # fmt: skip
+    elif chosen == "classification":
+        labels.classification(
+            rows, settings, analysis, positive=positive, measures=measures, crossing=intersections
+        )
     who = Path(data).name if isinstance(data, str | os.PathLike) else "predictions"
     return Result(
         audit="predictions",
@@ -146,6 +164,7 @@ def regression(
     quantiles: Sequence[float],
     measures: str | Sequence[str],
     crossing: bool,
+    suggest: bool = False,
 ) -> None:
     """The regression table, its strata and subgroups, and the exhibits."""
     _notice(rows, analysis)
@@ -171,9 +190,55 @@ def regression(
         analysis.findings += compare(cells, reference, claims, sized, family=attribute)
         analysis.findings += widest(cells, claims, sized, attribute)
         if attribute not in rows.groups:
-            analysis.findings += worst_subgroup(cells, _rest(made, factor, attribute), claims, sized, attribute)
+            analysis.findings += worst_subgroup(
+                cells, _rest(made, factor, attribute), claims, sized, attribute
+            )
         exhibits.add_regression(analysis, made.frame, cells, reference, all_rows, attribute, sized, quantiles)
+        if suggest:
+            add_suggestion(analysis, made.frame, cells, attribute, quantiles, level=settings.level)
         _strata(rows, made, factor, attribute, reference, claims, sized, analysis)
+
+
+def _is_notebook(measures: str | Sequence[str]) -> bool:
+    return measures == "notebook-2022" or list(measures) == ["notebook-2022"]
+
+
+def _law(
+    rows: Rows,
+    law: str,
+    task: Task,
+    positive: Any,
+    settings: Settings,
+    analysis: Analysis,
+    quantiles: Sequence[float],
+) -> None:
+    attributes = dict(rows.groups)
+    if len(attributes) > 1:
+        attributes[" & ".join(attributes)] = crossed(attributes)
+    tables: list[tuple[BoolArray, str, str]] = []
+    if task == "classification":
+        label = labels.positive_label(rows.labels, positive)
+        tables.append((rows.labels["y_pred"].is_level(label), f"Selected: {label}", ""))
+    else:
+        p = rows.columns["y_pred"]
+        at = [0.5] if law == "ll144" else list(quantiles)
+        for q, threshold in zip(at, weighted_quantile(p, at, rows.weight).tolist(), strict=True):
+            what = "the median" if q == 0.5 else f"quantile {q:g}"
+            rule = f"Selected: a score strictly above {what} of everyone's scores, {threshold:g}"
+            tables.append((p > threshold, rule, "" if law == "ll144" else f" at q={q:g}"))
+    for selected, rule, where in tables:
+        add_law(
+            analysis,
+            law,
+            selected,
+            attributes,
+            weight=rows.weight,
+            scored=task != "classification",
+            rule=rule,
+            reference=settings.reference,
+            level=settings.level,
+            at=where,
+        )
 
 
 def _rest(made: Prepared, factor: Factor, attribute: str) -> Any:
@@ -210,19 +275,27 @@ def _strata(
             strata.append(cells)
             simple = [c for c in claims if c.given is None]
             analysis.findings += compare(
-                cells, own, simple, settings, family=f"{attribute} given {name}={stratum}", given=f"{name}={stratum}"
+                cells,
+                own,
+                simple,
+                settings,
+                family=f"{attribute} given {name}={stratum}",
+                given=f"{name}={stratum}",
             )
 
 
 def _kept(claims: Sequence[Claim], measures: str | Sequence[str]) -> list[Claim]:
     wanted = [measures] if isinstance(measures, str) else list(measures)
-    if wanted == ["default"] or wanted == ["notebook-2022"]:
+    if wanted == ["default"]:
         return list(claims)
     keys = {c.key for c in claims} | {c.measure for c in claims}
     for name in wanted:
         if name not in keys:
             raise UsageError(
-                "unknown-measure", "no such measure here", given=name, available=sorted({"notebook-2022", *keys})
+                "unknown-measure",
+                "no such measure here",
+                given=name,
+                available=sorted({"notebook-2022", *keys}),
             )
     return [c for c in claims if c.key in wanted or c.measure in wanted]
 
@@ -237,7 +310,9 @@ def _enough(cells: list[Cell], attribute: str, analysis: Analysis) -> list[Cell]
             )
     if len(cells) < 2:
         analysis.note(
-            "one-group", f"{attribute} has {len(cells)} group with rows: there is nothing to compare.", warning=True
+            "one-group",
+            f"{attribute} has {len(cells)} group with rows: there is nothing to compare.",
+            warning=True,
         )
     return cells
 
@@ -275,7 +350,12 @@ def _references(reference: str | Mapping[str, str] | None, named: Named) -> dict
         return {named.groups[0]: reference} if named.groups else {}
     for name in reference:
         if name not in named.groups:
-            raise UsageError("reference", "the reference names no attribute of this audit", given=name, available=list(named.groups))
+            raise UsageError(
+                "reference",
+                "the reference names no attribute of this audit",
+                given=name,
+                available=list(named.groups),
+            )
     return {k: str(v) for k, v in reference.items()}
 
 
@@ -283,7 +363,9 @@ def _quantiles(quantiles: Sequence[float]) -> list[float]:
     chosen = [float(q) for q in quantiles]
     for q in chosen:
         if not 0 < q < 1:
-            raise UsageError("bad-quantile", "a quantile lies strictly between 0 and 1", given=q, expected="e.g. 0.8")
+            raise UsageError(
+                "bad-quantile", "a quantile lies strictly between 0 and 1", given=q, expected="e.g. 0.8"
+            )
     if not chosen:
         raise UsageError("bad-quantile", "no quantile is given", expected="e.g. 0.8")
     return list(dict.fromkeys(chosen))
@@ -316,7 +398,9 @@ def _task(task: Task, table: Any, named: Named) -> Task:
     if types.is_floating(kind) or types.is_integer(kind):
         import pyarrow.compute as pc
 
-        values = [v for v in pc.unique(table.column(named.y_pred).slice(0, 10_000)).to_pylist() if v is not None]
+        values = [
+            v for v in pc.unique(table.column(named.y_pred).slice(0, 10_000)).to_pylist() if v is not None
+        ]
         if set(values) <= {0, 1} and len(values) == 2:
             return "classification"
     return "regression"

@@ -33,9 +33,7 @@ NAMES: tuple[str, ...] = (
 """The rows of the table, in its order."""
 
 
-def notebook_table(
-    y_true: npt.ArrayLike, y_pred: npt.ArrayLike, minority: npt.ArrayLike
-) -> dict[str, float]:
+def notebook_table(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, minority: npt.ArrayLike) -> dict[str, float]:
     """The notebook's numbers for two groups; a number that is undefined is NaN.
 
     Args:

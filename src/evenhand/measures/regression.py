@@ -144,4 +144,16 @@ WIDTH = Measure(
     reference="E[high − low] of the model's prediction intervals",
 )
 
-MEASURES: tuple[Measure, ...] = (MEAN, SD, VALIDITY, RMSE, MAE, R2, RESIDUAL, SLOPE, INTERCEPT, COVERAGE, WIDTH)
+MEASURES: tuple[Measure, ...] = (
+    MEAN,
+    SD,
+    VALIDITY,
+    RMSE,
+    MAE,
+    R2,
+    RESIDUAL,
+    SLOPE,
+    INTERCEPT,
+    COVERAGE,
+    WIDTH,
+)

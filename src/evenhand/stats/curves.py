@@ -93,7 +93,9 @@ def pass_curve(a: Scores, b: Scores, *, level: float = 0.95, seed: int = 0) -> P
     ends = np.array([0.0]), np.array([1.0])
     moved = np.array(
         [
-            np.interp(two, np.concatenate([ends[0], r[::-1], ends[1]]), np.concatenate([ends[0], g[::-1], ends[1]]))
+            np.interp(
+                two, np.concatenate([ends[0], r[::-1], ends[1]]), np.concatenate([ends[0], g[::-1], ends[1]])
+            )
             for g, r in zip(group, reference, strict=True)
         ]
     )
@@ -163,7 +165,9 @@ def no_adverse_impact_level(
         return Inference(level=level, method=method, why_not="a group has no score")
     curve = impact_curve(a, b, level=level, seed=seed)
     if not len(curve.thresholds):
-        return Inference(level=level, method=method, why_not="no threshold selects enough people of both groups")
+        return Inference(
+            level=level, method=method, why_not="no threshold selects enough people of both groups"
+        )
     low, high = band
     value = _from_above(curve, (curve.ratio >= low) & (curve.ratio <= high))
     touches = _from_above(curve, (curve.low <= high) & (curve.high >= low))
@@ -172,7 +176,11 @@ def no_adverse_impact_level(
         share = 100 * float(curve.selected[-1])
         why = f"the impact ratio is outside already at the highest threshold with enough people (top {share:.1f} %)"
         return Inference(level=level, method=method, why_not=why)
-    why = None if inside is not None else "the data show no threshold at which the ratio is surely inside: no upper bound"
+    why = (
+        None
+        if inside is not None
+        else "the data show no threshold at which the ratio is surely inside: no upper bound"
+    )
     return Inference(value=value, low=touches, high=inside, level=level, method=method, why_not=why)
 
 

@@ -86,9 +86,7 @@ def auc(a: Scores, b: Scores, *, level: float = 0.95) -> Inference:
         return edge.with_(value=value, p_value=None, method="Wilson", why_not=why)
     se = float(np.sqrt(variance))
     logit = float(np.log(value / (1 - value)))
-    low, high = (
-        1 / (1 + np.exp(-x)) for x in bounds(logit, se / (value * (1 - value)), level=level)
-    )
+    low, high = (1 / (1 + np.exp(-x)) for x in bounds(logit, se / (value * (1 - value)), level=level))
     return from_standard_error(value, se, level=level, null=0.5, method=method).with_(
         low=float(low), high=float(high)
     )
@@ -141,9 +139,7 @@ def wasserstein(a: Scores, b: Scores) -> float:
     return float(np.sum(gap[:-1] * np.diff(a.values)))
 
 
-def wasserstein_test(
-    a: Scores, b: Scores, *, seed: int, draws: int = 999, level: float = 0.95
-) -> Inference:
+def wasserstein_test(a: Scores, b: Scores, *, seed: int, draws: int = 999, level: float = 0.95) -> Inference:
     """Wasserstein-1 distance; p by drawing both groups from their pooled scores, `draws` times.
 
     A distance cannot be below 0 and is above it by chance alone, so it has no symmetric interval: `detail` holds the

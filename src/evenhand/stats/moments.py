@@ -119,8 +119,8 @@ def gradient(function: Smooth, at: Mapping[str, float]) -> FloatArray:
     names, step = list(at), 1e-100
     found = np.empty(len(names))
     for i, name in enumerate(names):
-        moved: dict[str, Any] = dict(at)
-        moved[name] = complex(at[name], step)
+        moved: dict[str, Any] = {k: np.float64(v) for k, v in at.items()}
+        moved[name] = np.complex128(complex(at[name], step))
         with np.errstate(all="ignore"):
             found[i] = np.imag(function(moved)) / step
     return found
@@ -141,5 +141,6 @@ def estimate(function: Smooth, m: Moments) -> tuple[float, float]:
         value = float(np.real(function({k: np.float64(v) for k, v in means.items()})))
     slope = gradient(function, means)
     used = slope != 0  # a term that does not enter may be undefined
-    variance = float(slope[used] @ m.covariance()[np.ix_(used, used)] @ slope[used])
+    with np.errstate(all="ignore"):
+        variance = float(slope[used] @ m.covariance()[np.ix_(used, used)] @ slope[used])
     return value, float(np.sqrt(max(variance, 0.0))) if np.isfinite(variance) else float("nan")

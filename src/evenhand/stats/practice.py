@@ -55,7 +55,9 @@ def four_fifths(x: float, n: float, y: float, m: float, *, level: float = 0.95) 
     z = (rate - other) / np.sqrt(below) if below > 0 else None
     z_ratio = None
     if rate > 0 and other > 0 and everyone < 1:
-        z_ratio = float(np.log(rate / other) / np.sqrt((1 - everyone) / (everyone * total * share * (1 - share))))
+        z_ratio = float(
+            np.log(rate / other) / np.sqrt((1 - everyone) / (everyone * total * share * (1 - share)))
+        )
     interval = katz(x, n, y, m, level=level)
     if interval.low is None and y > 0:
         interval = miettinen_nurminen(x, n, y, m, level=level)
