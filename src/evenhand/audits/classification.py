@@ -310,7 +310,7 @@ def _odds(kind: str) -> Any:
             worse = one if abs(one.value) >= abs(two.value) else two
             p = [i.p_value for i in (one, two) if i.p_value is not None]
             which = "true" if worse is one else "false"
-            return worse.with_(
+            return cast(Inference, worse).with_(
                 p_value=min(1.0, 2 * min(p)) if p else None,
                 level=level,
                 method=f"the larger gap is that of the {which} positive rate; Newcombe's interval and score test, Bonferroni for two",

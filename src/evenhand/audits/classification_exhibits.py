@@ -210,13 +210,13 @@ def add_conditional(
     s = strata.codes[keep].astype(np.intp)
     size = len(strata.levels)
     chosen = w[keep] * columns["selected"][keep]
-    every, taken = np.bincount(s, w[keep], size), np.bincount(s, chosen, size)
+    every, taken = (np.bincount(s, v, size).astype(float) for v in (w[keep], chosen))
     table: Table = {k: [] for k in ("group", "demographic disparity", f"conditional on {name}", "n")}
     for code, level in enumerate(factor.levels):
         mine = factor.codes[keep] == code
         if not mine.any():
             continue
-        n, x = np.bincount(s[mine], w[keep][mine], size), np.bincount(s[mine], chosen[mine], size)
+        n, x = (np.bincount(s[mine], v[mine], size).astype(float) for v in (w[keep], chosen))
         plain = cls.conditional_demographic_disparity(
             x.sum(keepdims=True), n.sum(keepdims=True), every.sum(keepdims=True), taken.sum(keepdims=True)
         )

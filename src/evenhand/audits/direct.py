@@ -270,9 +270,10 @@ def _labelled(
 
 
 def _rows(y_pred: Any, y_true: Any, group: Any, weight: Any, *, labels: bool) -> Rows:
-    roles = {"y_pred": y_pred, "y_true": y_true, "weight": weight}
-    given = {k: np.asarray(v) for k, v in roles.items() if v is not None}
-    table, named = gather(None, groups={"group": group}, **given)
+    truth, weights = (None if v is None else np.asarray(v) for v in (y_true, weight))
+    table, named = gather(
+        None, groups={"group": group}, y_pred=np.asarray(y_pred), y_true=truth, weight=weights
+    )
     return rows_of(table, named, missing="drop", analysis=Analysis(), labels=labels)
 
 

@@ -72,7 +72,7 @@ def _counts(selected: BoolArray, groups: Factor, weight: FloatArray | None) -> t
     place = np.where(groups.codes < 0, len(groups.levels), groups.codes)
     w = np.ones(len(place)) if weight is None else weight
     size = len(groups.levels) + 1
-    return np.bincount(place, w, size), np.bincount(place, w * selected, size)
+    return np.bincount(place, w, size).astype(float), np.bincount(place, w * selected, size).astype(float)
 
 
 def ll144_table(

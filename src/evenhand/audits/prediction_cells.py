@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +91,8 @@ def term_names(columns: Sequence[str], quantiles: Sequence[float]) -> tuple[str,
             names.append("covered")
     if "y_low" in columns:
         names.append("width")
+    if "exposure" in columns:
+        names.append("exposure")
     return (*names, *(selected_term(q) for q in quantiles))
 
 
@@ -154,7 +157,7 @@ def cells_of(made: Prepared, groups: Factor, attribute: str, within: BoolArray |
     else:
         order = np.argsort(codes, kind="stable")
         edges = np.searchsorted(codes[order], np.arange(len(groups.levels) + 1))
-        chosen = [order[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        chosen = [order[a:b] for a, b in pairwise(edges)]
     return [
         cell(made, rows, f"{attribute}={level}")
         for level, rows in zip(groups.levels, chosen, strict=True)
@@ -182,8 +185,8 @@ def scores_at(place: npt.NDArray[np.intp], weight: FloatArray | None, grid: Floa
         return Scores(values=grid, weight=counts, weight2=counts, n=len(place))
     return Scores(
         values=grid,
-        weight=np.bincount(place, weight, len(grid)),
-        weight2=np.bincount(place, weight**2, len(grid)),
+        weight=np.bincount(place, weight, len(grid)).astype(float),
+        weight2=np.bincount(place, weight**2, len(grid)).astype(float),
         n=int(np.count_nonzero(weight)),
     )
 

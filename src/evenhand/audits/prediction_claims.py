@@ -72,7 +72,7 @@ TOLERANCES: Mapping[str, float] = {
     "calibration level": 0.2,
     "interval coverage": 0.05,
     "interval width": 0.8,
-    "pinball loss": 0.8,
+    "exposure": 0.8,
 }
 """Default tolerances: ratios as the lower bound (0.8 → 0.8 to 1.25), scores in standard deviations, the AUC from ½."""
 
@@ -305,7 +305,7 @@ def rate_gap(term: str, *, exact: bool = True) -> Any:
         if counted:
             x, n, y, m = (round(v) for v in (x, n, y, m))
         found = newcombe(x, n, y, m, level=level)
-        if exact and counted and 0 < n and 0 < m and n + m <= MOST_FISHER:
+        if exact and counted and n > 0 and m > 0 and n + m <= MOST_FISHER:
             p = fisher_exact(int(x), int(n), int(y), int(m))
             return found.with_(p_value=p, method="Newcombe's hybrid score interval; p by Fisher’s exact test")
         return found
@@ -364,6 +364,8 @@ def regression_claims(frame: Frame, quantiles: Sequence[float], *, seed: int = 0
         found.append(
             _claim("interval width", "ratio", ratio(reg.WIDTH), "interval width", "accuracy", ratio=True)
         )
+    if "exposure" in frame.terms:
+        found.append(_claim("exposure", "ratio", ratio(reg.EXPOSURE), "exposure", "outcomes", ratio=True))
     return found + _top_claims(frame)
 
 

@@ -113,9 +113,8 @@ def widest(
             continue
         index, found = worst_pair([r for _, r in usable], len(cells), level=settings.level)
         a, b = usable[index][0]
-        if (found.value or 0.0) > 0 and claim.ratio:  # a ratio is told as the smaller rate over the larger
-            a, b, found = b, a, _negated(found)
-        elif (found.value or 0.0) < 0 and not claim.ratio:
+        # A ratio is told as the smaller rate over the larger, a difference as a positive one.
+        if (found.value or 0.0) * (1 if claim.ratio else -1) > 0:
             a, b, found = b, a, _negated(found)
         items.append(_worst_evidence(claim, found, a, b, len(cells)))
         bounds.append(bounds_of(claim, settings.tolerances[claim.key], settings.units))

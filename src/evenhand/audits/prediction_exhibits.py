@@ -168,9 +168,16 @@ def curves(
     add_levels(analysis, cells, reference, attribute, settings)
     if len(set(roc["threshold"])) < 2:
         return
-    ends = ([0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [None, None], ["equal pass rates"] * 2)
-    for name, column in zip(roc, ends, strict=True):
-        roc[name] += column
+    ends: tuple[list[Any], ...] = (
+        [0.0, 1.0],
+        [0.0, 1.0],
+        [0.0, 1.0],
+        [0.0, 1.0],
+        [None, None],
+        ["equal pass rates"] * 2,
+    )
+    for name, end in zip(roc, ends, strict=True):
+        roc[name] += end
     analysis.exhibits[f"pass rates by {attribute}"] = Exhibit(
         title=f"Pass rate against pass rate by {attribute}",
         columns=roc,

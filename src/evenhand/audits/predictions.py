@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -11,25 +12,20 @@ import numpy as np
 
 from evenhand._errors import DataError, UsageError
 from evenhand._judge import Correction
-from evenhand._model import BoolArray, Factor
+from evenhand._model import BoolArray, FloatArray
 from evenhand._result import Result
 from evenhand.audits import classification as labels
-from evenhand.audits import prediction_exhibits as exhibits
+from evenhand.audits.continuous import add_continuous
 from evenhand.audits.law import add_law, check_law
 from evenhand.audits.notebook import add_notebook
-from evenhand.audits.prediction_cells import Cell, Prepared, cell, cells_of, prepare
-from evenhand.audits.prediction_claims import TOLERANCES, Claim, regression_claims, tolerances
-from evenhand.audits.prediction_compare import (
-    Settings,
-    compare,
-    reference_cell,
-    widest,
-    worst_subgroup,
-)
+from evenhand.audits.prediction_claims import TOLERANCES, tolerances
+from evenhand.audits.prediction_compare import Settings
+from evenhand.audits.prediction_regression import regression
 from evenhand.audits.prediction_rows import Missing, Named, Rows, crossed, gather, rows_of
+from evenhand.audits.prediction_source import from_parquet, from_rows, large_parquet
 from evenhand.audits.provenance import digest_of, provenance
 from evenhand.audits.scoring import Analysis
-from evenhand.audits.thresholds import add_suggestion
+from evenhand.measures.ranking import exposure
 from evenhand.stats.histogram import weighted_quantile
 from evenhand.stats.interval import check_level
 
@@ -101,41 +97,57 @@ def audit_predictions(
     [-1.25]
     """
     check_level(level)
-    analysis = Analysis()
-    table, named = gather(
-        data,
-        y_pred=y_pred,
-        y_true=y_true,
-        y_score=y_score,
-        groups=groups,
-        weight=weight,
-        control=control,
-        continuous=continuous,
-        interval=interval,
-        features=features,
-    )
-    chosen = _task(task, table, named)
-    rows = rows_of(table, named, missing=missing, analysis=analysis, labels=chosen == "classification")
-    settings = Settings(
-        reference=_references(reference, named),
-        tolerances=tolerances(tolerance, labels.TOLERANCES if chosen == "classification" else TOLERANCES),
-        level=level,
-        correction=correction,
-        seed=seed,
-    )
     check_law(law)
-    if law is not None:
-        _law(rows, law, chosen, positive, settings, analysis, _quantiles(quantiles))
-    if chosen == "regression" and _is_notebook(measures):
-        add_notebook(analysis, rows.columns, rows.groups, settings.reference)
-    elif chosen == "regression":
-        regression(
-            rows, settings, analysis, quantiles=_quantiles(quantiles), measures=measures, crossing=intersections,
-            suggest=suggest_threshold,
-        )  # fmt: skip
-    elif chosen == "classification":
-        labels.classification(
-            rows, settings, analysis, positive=positive, measures=measures, crossing=intersections
+    chosen_quantiles = _quantiles(quantiles)
+    analysis = Analysis()
+    declared: dict[str, Any] = {"level": level, "correction": correction, "seed": seed}
+    options: dict[str, Any] = {"measures": measures, "suggest": suggest_threshold, "replicates": replicates}
+    roles: dict[str, Any] = {"y_true": y_true, "y_score": y_score, "weight": weight}
+    many = large_parquet(data)
+    if many is not None and _plain(y_pred, groups, control, *roles.values()):
+        named = _names(data, y_pred, groups, control, interval, roles)
+        if task not in ("auto", "regression") or law or continuous or _is_notebook(measures):
+            raise UsageError(
+                "streamed",
+                f"a file of {many:,} rows is streamed, which only the regression table can be",
+                hint="audit a sample of it",
+            )
+        settings = _settings(reference, named, tolerances(tolerance), declared)
+        source, left = from_parquet(
+            data,
+            named,
+            chosen_quantiles,
+            missing=missing,
+            analysis=analysis,
+            crossing=intersections,
+            progress=progress,
+        )
+        regression(source, settings, analysis, quantiles=chosen_quantiles, **options)
+        counts, chosen = {"rows": many, "used": many - left, "left out": left}, "regression"
+        digest = digest_of(data)
+    else:
+        table, named = gather(
+            data,
+            y_pred=y_pred,
+            groups=groups,
+            control=control,
+            continuous=continuous,
+            interval=interval,
+            features=features,
+            **roles,
+        )
+        chosen = _task(task, table, named)
+        rows = rows_of(table, named, missing=missing, analysis=analysis, labels=chosen == "classification")
+        defaults = labels.TOLERANCES if chosen == "classification" else TOLERANCES
+        settings = _settings(reference, named, tolerances(tolerance, defaults), declared)
+        if law is not None:
+            _law(rows, law, chosen, positive, settings, analysis, chosen_quantiles)
+        _audit(rows, chosen, settings, analysis, chosen_quantiles, positive, intersections, options)
+        counts = {"rows": table.num_rows, "used": len(rows), "left out": rows.dropped}
+        digest = (
+            digest_of(data, table)
+            if table.num_rows <= MOST_DIGEST or isinstance(data, str | os.PathLike)
+            else "not taken"
         )
     who = Path(data).name if isinstance(data, str | os.PathLike) else "predictions"
     return Result(
@@ -144,59 +156,105 @@ def audit_predictions(
         findings=tuple(analysis.findings),
         exhibits=analysis.exhibits,
         notes=tuple(analysis.notes),
-        counts={"rows": table.num_rows, "used": len(rows), "left out": rows.dropped},
+        counts=counts,
         provenance=provenance(
             audit_predictions,
             {"y_pred": named.y_pred, "y_true": named.y_true, "y_score": named.y_score, "groups": list(named.groups),
-             "control": list(named.control), "weight": named.weight, "task": chosen, "missing": missing,
-             "quantiles": list(quantiles), "reference": dict(settings.reference), "level": level,
-             "correction": correction, "seed": seed, "law": law, "measures": measures},
-            data={"table": digest_of(data, table)},
+             "control": list(named.control), "continuous": list(named.continuous), "weight": named.weight,
+             "task": chosen, "positive": positive, "missing": missing, "quantiles": chosen_quantiles,
+             "reference": dict(settings.reference), "tolerance": dict(settings.tolerances), "level": level,
+             "correction": correction, "seed": seed, "law": law, "measures": measures,
+             "intersections": intersections, "replicates": replicates},
+            data={"table": digest},
         ),
     )  # fmt: skip
 
 
-def regression(
+MOST_DIGEST = 200_000
+"""Rows of a frame up to which its contents are digested; a file's bytes always are."""
+
+
+def _audit(
     rows: Rows,
+    task: Task,
     settings: Settings,
     analysis: Analysis,
-    *,
     quantiles: Sequence[float],
-    measures: str | Sequence[str],
+    positive: Any,
     crossing: bool,
-    suggest: bool = False,
+    options: Mapping[str, Any],
 ) -> None:
-    """The regression table, its strata and subgroups, and the exhibits."""
-    _notice(rows, analysis)
-    attributes = dict(rows.groups)
-    if crossing and len(attributes) > 1:
-        attributes[" & ".join(attributes)] = crossed(attributes)
-    made = prepare(rows, quantiles, cells=max(len(f.levels) for f in attributes.values()))
-    all_rows = cell(made, np.arange(len(rows)), "everyone")
-    claims = _kept(regression_claims(made.frame, quantiles, seed=settings.seed), measures)
-    sized = Settings(
-        reference=settings.reference,
-        tolerances=settings.tolerances,
-        units=_units(all_rows),
-        level=settings.level,
-        correction=settings.correction,
-        seed=settings.seed,
-    )
-    for attribute, factor in attributes.items():
-        cells = _enough(cells_of(made, factor, attribute), attribute, analysis)
-        if len(cells) < 2:
-            continue
-        reference = reference_cell(cells, attribute, sized, analysis)
-        analysis.findings += compare(cells, reference, claims, sized, family=attribute)
-        analysis.findings += widest(cells, claims, sized, attribute)
-        if attribute not in rows.groups:
-            analysis.findings += worst_subgroup(
-                cells, _rest(made, factor, attribute), claims, sized, attribute
+    """The task's own audit of rows in memory."""
+    if task == "classification":
+        labels.classification(
+            rows, settings, analysis, positive=positive, measures=options["measures"], crossing=crossing
+        )
+        predicted: FloatArray = np.zeros(len(rows))
+        if rows.continuous:
+            predicted = (
+                rows.labels["y_pred"].is_level(labels.positive_label(rows.labels, positive)).astype(float)
             )
-        exhibits.add_regression(analysis, made.frame, cells, reference, all_rows, attribute, sized, quantiles)
-        if suggest:
-            add_suggestion(analysis, made.frame, cells, attribute, quantiles, level=settings.level)
-        _strata(rows, made, factor, attribute, reference, claims, sized, analysis)
+    else:
+        predicted = rows.columns["y_pred"]
+        if _is_notebook(options["measures"]):
+            add_notebook(analysis, rows.columns, rows.groups, settings.reference)
+        elif rows.groups:
+            if task == "ranking":
+                given = exposure(predicted, rows.weight)
+                rows = replace(rows, columns={**rows.columns, "exposure": given})
+            regression(
+                from_rows(rows, quantiles, crossing=crossing),
+                settings,
+                analysis,
+                quantiles=quantiles,
+                **options,
+            )
+    add_continuous(rows, settings, analysis, predicted)
+
+
+def _settings(
+    reference: Any, named: Named, chosen: Mapping[str, Any], declared: Mapping[str, Any]
+) -> Settings:
+    return Settings(reference=_references(reference, named), tolerances=chosen, **declared)
+
+
+def _plain(*roles: Any) -> bool:
+    """Whether every role is a column's name."""
+    return all(
+        r is None
+        or isinstance(r, str)
+        or (isinstance(r, list | tuple) and all(isinstance(x, str) for x in r))
+        for r in roles
+    )
+
+
+def _names(
+    path: Any,
+    y_pred: str,
+    groups: Any,
+    control: Any,
+    interval: tuple[str, str] | None,
+    roles: Mapping[str, Any],
+) -> Named:
+    """The roles of columns of a Parquet file, checked against its schema."""
+    import pyarrow.parquet as parquet
+
+    named = Named(
+        y_pred=y_pred,
+        groups=(groups,) if isinstance(groups, str) else tuple(groups),
+        control=(control,) if isinstance(control, str) else tuple(control),
+        interval=None if interval is None else (interval[0], interval[1]),
+        **roles,
+    )
+    available = parquet.read_schema(str(path)).names
+    for name in named.all():
+        if name not in available:
+            raise DataError("missing-column", f"there is no column {name!r}", given=name, available=available)
+    if not named.groups:
+        raise UsageError(
+            "no-groups", "an audit compares groups, and none is named", hint="name one with groups= (--group)"
+        )
+    return named
 
 
 def _is_notebook(measures: str | Sequence[str]) -> bool:
@@ -238,100 +296,6 @@ def _law(
             reference=settings.reference,
             level=settings.level,
             at=where,
-        )
-
-
-def _rest(made: Prepared, factor: Factor, attribute: str) -> Any:
-    def rest(chosen: Cell) -> Cell:
-        inside = factor.is_level(chosen.label.partition("=")[2])
-        others = np.flatnonzero(~inside & (factor.codes >= 0))
-        return cell(made, others, f"all others of {attribute}")
-
-    return rest
-
-
-def _strata(
-    rows: Rows,
-    made: Prepared,
-    factor: Factor,
-    attribute: str,
-    reference: Cell,
-    claims: Sequence[Claim],
-    settings: Settings,
-    analysis: Analysis,
-) -> None:
-    for name, levels in rows.control.items():
-        strata: list[list[Cell]] = []
-        for stratum in levels.levels:
-            within: BoolArray = levels.is_level(stratum)
-            cells = cells_of(made, factor, attribute, within)
-            own = next((c for c in cells if c.label == reference.label), None)
-            if own is None or len(cells) < 2:
-                analysis.note(
-                    "empty-stratum",
-                    f"{name}={stratum} has no {reference.label.partition('=')[2]} or nobody else of {attribute}: not compared.",
-                )
-                continue
-            strata.append(cells)
-            simple = [c for c in claims if c.given is None]
-            analysis.findings += compare(
-                cells,
-                own,
-                simple,
-                settings,
-                family=f"{attribute} given {name}={stratum}",
-                given=f"{name}={stratum}",
-            )
-
-
-def _kept(claims: Sequence[Claim], measures: str | Sequence[str]) -> list[Claim]:
-    wanted = [measures] if isinstance(measures, str) else list(measures)
-    if wanted == ["default"]:
-        return list(claims)
-    keys = {c.key for c in claims} | {c.measure for c in claims}
-    for name in wanted:
-        if name not in keys:
-            raise UsageError(
-                "unknown-measure",
-                "no such measure here",
-                given=name,
-                available=sorted({"notebook-2022", *keys}),
-            )
-    return [c for c in claims if c.key in wanted or c.measure in wanted]
-
-
-def _enough(cells: list[Cell], attribute: str, analysis: Analysis) -> list[Cell]:
-    for c in cells:
-        if c.n < 5:
-            analysis.note(
-                "tiny-group",
-                f"{c.label} has {c.n} row{'s' * (c.n != 1)}: what can be estimated is, the rest says why not.",
-                warning=True,
-            )
-    if len(cells) < 2:
-        analysis.note(
-            "one-group",
-            f"{attribute} has {len(cells)} group with rows: there is nothing to compare.",
-            warning=True,
-        )
-    return cells
-
-
-def _units(everyone_: Cell) -> dict[str, float]:
-    means = everyone_.moments.means
-    units = {"sd of predictions": float(np.sqrt(max(means["pp"] - means["p"] ** 2, 0.0)))}
-    if "yy" in means:
-        units["sd of outcomes"] = float(np.sqrt(max(means["yy"] - means["y"] ** 2, 0.0)))
-    return units
-
-
-def _notice(rows: Rows, analysis: Analysis) -> None:
-    p = rows.columns["y_pred"]
-    if float(np.ptp(p)) == 0.0:
-        analysis.note(
-            "constant-predictions",
-            f"Every prediction is {p[0]:g}: a model that says the same of everyone shows nothing about groups.",
-            warning=True,
         )
 
 

@@ -61,6 +61,10 @@ def _rate(name: str, hits: Smooth, trials: Smooth, better: Any, formula: str, *t
     )
 
 
+def _one(_: Means) -> Any:
+    return 1.0
+
+
 def _fp(m: Means) -> Any:
     return m["sel"] - m["tp"]
 
@@ -76,8 +80,8 @@ def _tn(m: Means) -> Any:
 RATES: dict[str, Measure] = {
     m.name: m
     for m in (
-        _rate("selection rate", lambda m: m["sel"], lambda m: 1.0, "higher", "P(ŷ = 1)", "sel"),
-        _rate("base rate", lambda m: m["act"], lambda m: 1.0, None, "P(y = 1)", "act"),
+        _rate("selection rate", lambda m: m["sel"], _one, "higher", "P(ŷ = 1)", "sel"),
+        _rate("base rate", lambda m: m["act"], _one, None, "P(y = 1)", "act"),
         _rate(
             "true positive rate",
             lambda m: m["tp"],
@@ -102,8 +106,8 @@ RATES: dict[str, Measure] = {
         _rate("false discovery rate", _fp, lambda m: m["sel"], "lower", "P(y = 0 | ŷ = 1)", "sel", "tp"),
         _rate("false omission rate", _fn, lambda m: 1 - m["sel"], "lower", "P(y = 1 | ŷ = 0)"),
         _rate("negative predictive value", _tn, lambda m: 1 - m["sel"], "higher", "P(y = 0 | ŷ = 0)"),
-        _rate("accuracy", lambda m: m["tp"] + _tn(m), lambda m: 1.0, "higher", "P(ŷ = y)"),
-        _rate("error rate", lambda m: _fp(m) + _fn(m), lambda m: 1.0, "lower", "P(ŷ ≠ y)"),
+        _rate("accuracy", lambda m: m["tp"] + _tn(m), _one, "higher", "P(ŷ = y)"),
+        _rate("error rate", lambda m: _fp(m) + _fn(m), _one, "lower", "P(ŷ ≠ y)"),
     )
 }
 """Rates by name, in the order of reports."""

@@ -24,6 +24,7 @@ TERMS: Mapping[str, Callable[[Columns], FloatArray]] = {
     "ae": lambda c: np.abs(c["y_pred"] - c["y_true"]),
     "covered": lambda c: ((c["y_low"] <= c["y_true"]) & (c["y_true"] <= c["y_high"])).astype(float),
     "width": lambda c: c["y_high"] - c["y_low"],
+    "exposure": lambda c: c["exposure"],
 }
 """Per-row terms. Squared errors follow from yy, yp and pp."""
 
@@ -143,6 +144,13 @@ WIDTH = Measure(
     better="lower",
     reference="E[high − low] of the model's prediction intervals",
 )
+EXPOSURE = Measure(
+    name="exposure",
+    function=Smoothed(("exposure",), lambda m: m["exposure"]),
+    needs=("exposure",),
+    better="higher",
+    reference="mean of 1/log₂(1 + rank), see evenhand.measures.ranking",
+)
 
 MEASURES: tuple[Measure, ...] = (
     MEAN,
@@ -156,4 +164,5 @@ MEASURES: tuple[Measure, ...] = (
     INTERCEPT,
     COVERAGE,
     WIDTH,
+    EXPOSURE,
 )

@@ -23,7 +23,7 @@ def bag_totals(terms: FloatArray, weight: FloatArray | None, *, seed: int) -> Fl
     >>> bag_totals(np.array([[1.0, 2.0]]), None, seed=0).tolist()
     [[1.0, 1.0], [2.0, 1.0]]
     """
-    k, n = terms.shape
+    n = terms.shape[1]
     w = np.ones(n) if weight is None else weight
     if n <= BAGS:
         return np.concatenate([terms * w, w[None, :]]).T

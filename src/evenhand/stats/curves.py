@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand._model import FloatArray
+from evenhand._model import BoolArray, FloatArray
 from evenhand.stats.histogram import Scores
 from evenhand.stats.interval import Inference, check_level
 
@@ -66,7 +66,11 @@ def _resampled(side: Scores, thresholds: FloatArray, draws: int, rng: np.random.
 
 def _reach(replicates: FloatArray, level: float) -> tuple[FloatArray, float]:
     """(standard error at each point, quantile of the largest |t|); replicates centred."""
-    spread = np.nanstd(replicates, axis=0)
+    replicates = replicates[np.isfinite(replicates).any(axis=1)]
+    if len(replicates) < 20:
+        return np.full(replicates.shape[1], np.nan), float("nan")
+    with np.errstate(all="ignore"):
+        spread = np.sqrt(np.nanmean(replicates**2, axis=0))
     safe = np.where(spread > 1e-12, spread, np.inf)
     largest = np.nanmax(np.abs(replicates) / safe, axis=1)
     return spread, float(np.nanquantile(largest, level))
@@ -174,8 +178,8 @@ def no_adverse_impact_level(
     inside = _from_above(curve, (curve.low >= low) & (curve.high <= high))
     if value is None:
         share = 100 * float(curve.selected[-1])
-        why = f"the impact ratio is outside already at the highest threshold with enough people (top {share:.1f} %)"
-        return Inference(level=level, method=method, why_not=why)
+        outside = f"the impact ratio is outside already at the highest threshold with enough people (top {share:.1f} %)"
+        return Inference(level=level, method=method, why_not=outside)
     why = (
         None
         if inside is not None
@@ -184,8 +188,8 @@ def no_adverse_impact_level(
     return Inference(value=value, low=touches, high=inside, level=level, method=method, why_not=why)
 
 
-def _from_above(curve: ImpactCurve, good: FloatArray) -> float | None:
+def _from_above(curve: ImpactCurve, good: BoolArray) -> float | None:
     """Lowest threshold of the unbroken run of good ones that begins at the top."""
-    bad = np.flatnonzero(~np.asarray(good, dtype=bool))
+    bad = np.flatnonzero(~good)
     first = int(bad[-1]) + 1 if len(bad) else 0
     return float(curve.thresholds[first]) if first < len(curve.thresholds) else None

@@ -69,7 +69,7 @@ def auc(a: Scores, b: Scores, *, level: float = 0.95) -> Inference:
     method = "Mann–Whitney with DeLong's interval on the logit scale"
     if not (a.total > 0 and b.total > 0):
         return Inference(level=level, method=method, why_not="a group has no score")
-    above_a, above_b = _placed(a.weight, b.weight), _placed(b.weight, a.weight)
+    above_a, above_b = _placed(b.weight), _placed(a.weight)
     value = float(np.sum(a.weight * above_a) / a.total)
     if min(a.n, b.n) < 2:
         return Inference(value=value, level=level, method=method, why_not="a group has one row")
@@ -92,7 +92,7 @@ def auc(a: Scores, b: Scores, *, level: float = 0.95) -> Inference:
     )
 
 
-def _placed(own: FloatArray, other: FloatArray) -> FloatArray:
+def _placed(other: FloatArray) -> FloatArray:
     """Share of `other` below each grid point, its own point counted half."""
     cumulated = np.cumsum(other)
     return np.asarray((cumulated - other / 2) / cumulated[-1])
