@@ -47,12 +47,32 @@ def decode(data: bytes, *, name: str = "the file") -> str:
         )
     for encoding in ("utf-8", "cp1252", "latin-1"):
         try:
-            return data.decode(encoding)
+            text = data.decode(encoding)
         except UnicodeDecodeError:
             continue
+        if encoding != "utf-8":
+            _refuse_mixed(data, name)
+        return text
     raise DataError(
         "encoding", f"the encoding of {name} is not known", expected="UTF-8, UTF-16 with a mark, or Latin-1"
     )
+
+
+def _refuse_mixed(data: bytes, name: str) -> None:
+    """Lines of UTF-8 among lines that are not would become two spellings of one label, unnoticed."""
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.isascii():
+            continue
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        raise DataError(
+            "mixed-encoding",
+            f"{name} mixes encodings: line {number} is UTF-8, others are not",
+            given=line[:60].decode("utf-8", errors="replace"),
+            expected="one encoding for the whole file, best UTF-8",
+        )
 
 
 def read_table(source: Any, *, columns: Sequence[str] | None = None) -> pa.Table:

@@ -136,8 +136,8 @@ def test_delong_from_counts_equals_delong_from_rows() -> None:
     a, b = rng.normal(0.4, 1, 40).round(1), rng.normal(0, 1, 55).round(1)
     grid = np.unique(np.concatenate([a, b]))
     mine, theirs = auc(grid_scores(a, grid), grid_scores(b, grid)), by_rows(a, b)
-    assert (mine.value, mine.low, mine.high, mine.p_value) == pytest.approx(
-        (theirs.value, theirs.low, theirs.high, theirs.p_value), rel=1e-9
+    assert (mine.value, mine.low, mine.high, mine.se) == pytest.approx(
+        (theirs.value, theirs.low, theirs.high, theirs.se), rel=1e-9
     )
 
 

@@ -104,34 +104,42 @@ def tolerances(given: Mapping[str, Any] | None, defaults: Mapping[str, float] = 
 # --- contrasts of moments -------------------------------------------------------------------------------------------
 
 
-def difference(measure: Measure, *, of: Callable[[Cell], Moments] = lambda c: c.moments) -> Any:
+def difference(measure: Measure, *, of: Callable[[Cell], Moments] | None = None) -> Any:
     """Claim function: value of the group minus that of the reference, t interval with Welch–Satterthwaite df."""
 
+    part = of or everyone_in
+    need = _needed(measure, part is top_of)
+
     def infer(a: Cell, b: Cell, level: float) -> Inference:
-        (x, s), (y, t) = _both(measure, of(a), of(b))
+        one, two = part(a), part(b)
+        (x, s), (y, t) = _both(measure, one, two)
         method = (
             "difference of means, Welch's t"
             if measure.name == "average score"
             else f"difference of {measure.name}, delta method"
         )
-        return _from_parts(x - y, s, t, of(a), of(b), level, method)
+        return _from_parts(x - y, s, t, one, two, level, method, need)
 
     return infer
 
 
-def ratio(measure: Measure, *, of: Callable[[Cell], Moments] = lambda c: c.moments) -> Any:
+def ratio(measure: Measure, *, of: Callable[[Cell], Moments] | None = None) -> Any:
     """Claim function: ratio of two positive values, interval and p on the log scale."""
 
+    part = of or everyone_in
+    need = _needed(measure, part is top_of)
+
     def infer(a: Cell, b: Cell, level: float) -> Inference:
-        (x, s), (y, t) = _both(measure, of(a), of(b))
+        one, two = part(a), part(b)
+        (x, s), (y, t) = _both(measure, one, two)
         method = f"ratio of {measure.name}, delta method on the log scale"
         if not (x > 0 and y > 0):
             return Inference(
                 level=level,
                 method=method,
-                why_not=_why(of(a), of(b)) or "a value is 0, so the ratio has no scale",
+                why_not=_why(one, two) or "a value is 0, so the ratio has no scale",
             )
-        on = _from_parts(float(np.log(x / y)), s / x, t / y, of(a), of(b), level, method)
+        on = _from_parts(float(np.log(x / y)), s / x, t / y, one, two, level, method, need)
         back = {
             k: None if v is None else float(np.exp(v))
             for k, v in (("value", on.value), ("low", on.low), ("high", on.high))
@@ -145,20 +153,58 @@ def _both(measure: Measure, a: Moments, b: Moments) -> tuple[tuple[float, float]
     function = measure.function
     if not isinstance(function, Smoothed):  # the table of measures holds nothing else
         raise TypeError(measure.name)
-    return estimate(function.value, a), estimate(function.value, b)
+    found = []
+    for m in (a, b):
+        value, se = estimate(function.value, m)
+        found.append((value, _widened(measure, se, m)))
+    return found[0], found[1]
 
 
-def _why(a: Moments, b: Moments) -> str | None:
+def _why(a: Moments, b: Moments, need: int = 2) -> str | None:
     for who, m in (("group", a), ("reference", b)):
-        if m.n < 2:
-            return f"the {who} has {m.n} row{'s' * (m.n != 1)} here; at least 2 are needed"
+        if m.n < need:
+            return f"the {who} has {m.n} row{'s' * (m.n != 1)} here; at least {need} are needed"
     return None
 
 
+NEEDED: Mapping[str, int] = {
+    "average score": 2,
+    "mean residual": 2,
+    "RMSE": 15,
+    "calibration slope": 30,
+    "calibration level": 30,
+}
+"""Rows of each side below which a measure gets no interval (docs/reference/calibration-predictions.md); see `NEEDED_ELSE`."""
+NEEDED_ELSE = 5
+NEEDED_TOP = 8
+LINEAR = frozenset({"average score", "mean residual", "MAE", "interval width", "exposure"})
+"""Means; the others are curved functions of means, whose delta variance is widened by n/(n − 4)."""
+
+
+def _widened(measure: Measure, se: float, m: Moments) -> float:
+    if measure.name in LINEAR or m.n_effective <= 5:
+        return se
+    return se * float(np.sqrt(m.n_effective / (m.n_effective - 4)))
+
+
+def _needed(measure: Measure, infer_top: bool) -> int:
+    return max(NEEDED.get(measure.name, NEEDED_ELSE), NEEDED_TOP if infer_top else 0)
+
+
+def everyone_in(c: Cell) -> Moments:
+    """The sums over all rows of a cell."""
+    return c.moments
+
+
+def top_of(c: Cell) -> Moments:
+    """The sums over the top rows of a cell."""
+    return c.top
+
+
 def _from_parts(
-    value: float, s: float, t: float, a: Moments, b: Moments, level: float, method: str
+    value: float, s: float, t: float, a: Moments, b: Moments, level: float, method: str, need: int = 2
 ) -> Inference:
-    why = _why(a, b)
+    why = _why(a, b, need)
     if why is not None or not np.isfinite(value):
         known = float(value) if np.isfinite(value) else None
         return Inference(
@@ -174,15 +220,15 @@ def _from_parts(
     )
 
 
-def standardised(of: Callable[[Cell], Moments] = lambda c: c.moments) -> Any:
+def standardised(of: Callable[[Cell], Moments] | None = None) -> Any:
     """Claim function: Cohen's d (variance pooled with ddof 1); p is Welch's, Hedges' g in the method."""
 
-    def infer(a: Cell, b: Cell, level: float) -> Inference:
-        from evenhand.stats.two_samples import hedges_correction
+    part = of or everyone_in
 
-        one, two = of(a), of(b)
+    def infer(a: Cell, b: Cell, level: float) -> Inference:
+        one, two = part(a), part(b)
         method = "Cohen's d, pooled with ddof 1, delta method; p is Welch's"
-        why = _why(one, two)
+        why = _why(one, two, NEEDED_TOP if part is top_of else NEEDED_ELSE)
         if why:
             return Inference(level=level, method=method, why_not=why)
         n, m = one.n_effective, two.n_effective
@@ -211,26 +257,39 @@ def standardised(of: Callable[[Cell], Moments] = lambda c: c.moments) -> Any:
         ):
             at = [m_.names.index("p"), m_.names.index("pp")]
             variances.append(float(slope @ m_.covariance()[np.ix_(at, at)] @ slope))
-        same = difference(reg.MEAN, of=of)(a, b, level)
+        same = difference(reg.MEAN, of=part)(a, b, level)
         found = _from_parts(value, variances[0] ** 0.5, variances[1] ** 0.5, one, two, level, method)
-        g = value * hedges_correction(round(n + m) - 2)
-        return found.with_(p_value=same.p_value, method=f"{method}; Hedges' g {g:+.4f}")
+        return found.with_(p_value=same.p_value)
 
     return infer
 
 
-def validity_gap(of: Callable[[Cell], Moments] = lambda c: c.moments) -> Any:
+def hedges_g(a: Cell, b: Cell, level: float) -> Inference:
+    """Cohen's d without its small-sample bias (Hedges 1981): d·J(n + m − 2)."""
+    from evenhand.stats.two_samples import hedges_correction
+
+    found = standardised()(a, b, level)
+    factor = hedges_correction(round(a.moments.n_effective + b.moments.n_effective) - 2)
+    scaled = {k: None if (v := getattr(found, k)) is None else v * factor for k in ("value", "low", "high")}
+    return found.with_(**scaled, method="Hedges' g: Cohen's d times J; p is Welch's")
+
+
+def validity_gap(of: Callable[[Cell], Moments] | None = None) -> Any:
     """Claim function: difference of correlations r(y, ŷ): Fisher's z test, Zou's interval."""
 
+    part = of or everyone_in
+
     def infer(a: Cell, b: Cell, level: float) -> Inference:
-        return correlation_difference(correlation_of(of(a), level), correlation_of(of(b), level), level=level)
+        return correlation_difference(
+            correlation_of(part(a), level), correlation_of(part(b), level), level=level
+        )
 
     return infer
 
 
 def correlation_of(m: Moments, level: float) -> Inference:
     """Pearson's r of outcomes and predictions with Fisher's z interval, from moments."""
-    method = "Pearson's r, Fisher's z interval"
+    method = "Pearson's r, Fisher's z interval (the wider of the normal and the delta method's error)"
     means = m.means
     with np.errstate(all="ignore"):
         r = float(reg.correlation({k: np.float64(v) for k, v in means.items()}))
@@ -241,6 +300,11 @@ def correlation_of(m: Moments, level: float) -> Inference:
     if abs(r) >= 1 - 1e-14:
         return Inference(value=r, level=level, method=method, why_not="an exact line: no sampling variation")
     se = float(1 / np.sqrt(m.n_effective - 3))
+    _, plain = estimate(reg.correlation, m)
+    if np.isfinite(
+        plain
+    ):  # Fisher's error is that of normal data; skewed or heteroscedastic data have a larger one
+        se = max(se, plain / (1 - r**2))
     low, high = bounds(float(np.arctanh(r)), se, level=level)
     p = from_standard_error(r, float(np.sqrt((1 - r**2) / (m.n_effective - 2))), df=m.n_effective - 2).p_value
     return Inference(
@@ -372,17 +436,14 @@ def regression_claims(frame: Frame, quantiles: Sequence[float], *, seed: int = 0
 def _top_claims(frame: Frame) -> list[Claim]:
     share = f"top {100 * (1 - frame.top):.3g} %"
 
-    def top(c: Cell) -> Moments:
-        return c.top
-
     found = [
-        _claim("average score", "difference", difference(reg.MEAN, of=top), "average score", "top", unit="sd of predictions"),
-        _claim("standardised mean difference", "difference", standardised(top), "standardised mean difference", "top"),
+        _claim("average score", "difference", difference(reg.MEAN, of=top_of), "average score", "top", unit="sd of predictions"),
+        _claim("standardised mean difference", "difference", standardised(top_of), "standardised mean difference", "top"),
     ]  # fmt: skip
     if "y" in frame.terms:
         found += [
-            _claim("concurrent validity", "difference", validity_gap(top), "concurrent validity", "top"),
-            _claim("RMSE", "ratio", ratio(reg.RMSE, of=top), "RMSE", "top", ratio=True),
+            _claim("concurrent validity", "difference", validity_gap(top_of), "concurrent validity", "top"),
+            _claim("RMSE", "ratio", ratio(reg.RMSE, of=top_of), "RMSE", "top", ratio=True),
         ]
     return [_with(c, given=share, counts=lambda c: c.top.n) for c in found]
 

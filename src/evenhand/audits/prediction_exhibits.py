@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand._model import Exhibit, Scalar
 from evenhand.audits.prediction_cells import Cell, Frame, selected_term
-from evenhand.audits.prediction_claims import correlation_of, hits
+from evenhand.audits.prediction_claims import correlation_of, hedges_g, hits
 from evenhand.audits.prediction_compare import Settings
 from evenhand.audits.scoring import Analysis
 from evenhand.measures import regression as reg
@@ -21,6 +21,7 @@ from evenhand.stats.practice import four_fifths
 from evenhand.stats.rates import wilson
 
 Table = dict[str, list[Any]]
+DRAWN = (0.25, 4.0)
 
 
 def add_regression(
@@ -154,14 +155,25 @@ def curves(
     shown = [c for c in cells if c is not reference][:6]
     for c in shown:
         passed = pass_curve(c.scores, reference.scores, level=settings.level, seed=settings.seed)
+        keep = np.unique(passed.reference, return_index=True)[1]  # one point for each place on the axis
         for name, column in zip(
             roc, (passed.reference, passed.group, passed.low, passed.high, passed.thresholds), strict=False
         ):
-            roc[name] += [float(v) for v in column]
-        roc["group"] += [c.label] * len(passed.thresholds)
+            roc[name] += [float(v) for v in column[keep]]
+        roc["group"] += [c.label] * len(keep)
         curve = impact_curve(c.scores, reference.scores, level=settings.level, seed=settings.seed)
         for name, column in zip(
-            impact, (curve.thresholds, curve.ratio, curve.low, curve.high, curve.selected), strict=False
+            impact,
+            (
+                curve.thresholds,
+                curve.ratio,
+                curve.low,
+                curve.high,
+                curve.selected,
+                np.clip(curve.low, *DRAWN),
+                np.clip(curve.high, *DRAWN),
+            ),
+            strict=False,
         ):
             impact[name] += [_finite(v) for v in column]
         impact["group"] += [c.label] * len(curve.thresholds)
@@ -190,10 +202,10 @@ def curves(
         title=f"Impact ratio by threshold, {attribute}",
         columns=impact,
         note=f"Selection rate of the group ÷ that of {reference.label} at every threshold, with a {settings.level:.0%}"
-        " simultaneous band (log scale, cut at 0.1 and 4 in the drawing). Rules at 0.8, 1 and 1.25. Thresholds with under 5"
+        " simultaneous band (made on the log scale; the drawing cuts it at 0.25 and 4). Rules at 0.8, 1 and 1.25. Thresholds with under 5"
         " expected in a group are left out.",
         chart="band",
-        encode={"x": "threshold", "y": "impact ratio", "low": "low", "high": "high", "color": "group", "rules": [0.8, 1.0, 1.25]},
+        encode={"x": "threshold", "y": "impact ratio", "low": "band from", "high": "band to", "color": "group", "rules": [0.8, 1.0, 1.25]},
     )  # fmt: skip
 
 
@@ -220,6 +232,8 @@ def add_levels(
             n_reference=reference.n,
         )
         items.append(evidence(item, found))
+        g = hedges_g(c, reference, settings.level).with_(p_value=None)
+        items.append(evidence(item.with_(measure="Hedges' g", contrast="difference"), g))
     analysis.findings += judge(items, tolerance=None, family=f"{attribute}, described", correction="none")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._model import FloatArray
-from evenhand.stats.interval import Inference, bounds, check_level, from_standard_error
+from evenhand.stats.interval import Inference, bounds, check_level, from_standard_error, tail
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,8 +87,10 @@ def auc(a: Scores, b: Scores, *, level: float = 0.95) -> Inference:
     se = float(np.sqrt(variance))
     logit = float(np.log(value / (1 - value)))
     low, high = (1 / (1 + np.exp(-x)) for x in bounds(logit, se / (value * (1 - value)), level=level))
+    # The test on the same scale as the interval, so that they agree; on the plain scale small groups alarm too often.
+    p = tail(logit * value * (1 - value) / se, None)
     return from_standard_error(value, se, level=level, null=0.5, method=method).with_(
-        low=float(low), high=float(high)
+        low=float(low), high=float(high), p_value=p
     )
 
 
