@@ -77,7 +77,7 @@ def average_score_difference(
 def standardised_mean_difference(
     y_pred: Any, *, group: Any, reference: Any = None, of: Any = None, weight: Any = None, level: float = 0.95
 ) -> Estimate:
-    """Cohen's d, variance pooled with ddof 1 (Hedges' g in `method`); p is Welch's.
+    """Cohen's d, variance pooled with ddof 1; p is Welch's.
 
     >>> standardised_mean_difference([1, 2, 3, 2, 3, 4], group=list("FFFMMM"), reference="M").value
     -1.0

@@ -228,7 +228,8 @@ def standardised(of: Callable[[Cell], Moments] | None = None) -> Any:
     def infer(a: Cell, b: Cell, level: float) -> Inference:
         one, two = part(a), part(b)
         method = "Cohen's d, pooled with ddof 1, delta method; p is Welch's"
-        why = _why(one, two, NEEDED_TOP if part is top_of else NEEDED_ELSE)
+        need = NEEDED_TOP if part is top_of else NEEDED_ELSE
+        why = _why(one, two)
         if why:
             return Inference(level=level, method=method, why_not=why)
         n, m = one.n_effective, two.n_effective
@@ -257,9 +258,9 @@ def standardised(of: Callable[[Cell], Moments] | None = None) -> Any:
         ):
             at = [m_.names.index("p"), m_.names.index("pp")]
             variances.append(float(slope @ m_.covariance()[np.ix_(at, at)] @ slope))
-        same = difference(reg.MEAN, of=part)(a, b, level)
-        found = _from_parts(value, variances[0] ** 0.5, variances[1] ** 0.5, one, two, level, method)
-        return found.with_(p_value=same.p_value)
+        same: Inference = difference(reg.MEAN, of=part)(a, b, level)
+        found = _from_parts(value, variances[0] ** 0.5, variances[1] ** 0.5, one, two, level, method, need)
+        return found if found.low is None else found.with_(p_value=same.p_value)
 
     return infer
 
@@ -268,7 +269,7 @@ def hedges_g(a: Cell, b: Cell, level: float) -> Inference:
     """Cohen's d without its small-sample bias (Hedges 1981): d·J(n + m − 2)."""
     from evenhand.stats.two_samples import hedges_correction
 
-    found = standardised()(a, b, level)
+    found: Inference = standardised()(a, b, level)
     factor = hedges_correction(round(a.moments.n_effective + b.moments.n_effective) - 2)
     scaled = {k: None if (v := getattr(found, k)) is None else v * factor for k in ("value", "low", "high")}
     return found.with_(**scaled, method="Hedges' g: Cohen's d times J; p is Welch's")

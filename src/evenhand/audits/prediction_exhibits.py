@@ -151,7 +151,10 @@ def curves(
 ) -> None:
     """Pass rate against pass rate, and impact ratio by threshold, with simultaneous bands; the level from them."""
     roc: Table = {k: [] for k in ("pass rate of the reference", "pass rate of the group", "low", "high", "threshold", "group")}  # fmt: skip
-    impact: Table = {k: [] for k in ("threshold", "impact ratio", "low", "high", "selected", "group")}
+    impact: Table = {
+        k: []
+        for k in ("threshold", "impact ratio", "low", "high", "selected", "band from", "band to", "group")
+    }
     shown = [c for c in cells if c is not reference][:6]
     for c in shown:
         passed = pass_curve(c.scores, reference.scores, level=settings.level, seed=settings.seed)
