@@ -308,10 +308,9 @@ def _odds(kind: str) -> Any:
             return Inference(level=level, method="odds", why_not=one.why_not or two.why_not)
         if kind == "larger":
             worse = one if abs(one.value) >= abs(two.value) else two
-            p = [i.p_value for i in (one, two) if i.p_value is not None]
             which = "true" if worse is one else "false"
             return cast(Inference, worse).with_(
-                p_value=min(1.0, 2 * min(p)) if p else None,
+                p_value=None if worse.p_value is None else min(1.0, 2 * worse.p_value),
                 level=level,
                 method=f"the larger gap is that of the {which} positive rate; Newcombe's interval and score test, Bonferroni for two",
             )

@@ -149,10 +149,12 @@ def audit_predictions(
             if table.num_rows <= MOST_DIGEST or isinstance(data, str | os.PathLike)
             else "not taken"
         )
-    who = Path(data).name if isinstance(data, str | os.PathLike) else "predictions"
+    who = Path(data).name if isinstance(data, str | os.PathLike) else "a table"
+    if hasattr(y_pred, "predict"):
+        who = type(y_pred).__name__
     return Result(
         audit="predictions",
-        title=f"{named.y_pred} of {who} by {', '.join((*named.groups, *named.continuous))}",
+        title=f"{'predictions' if named.y_pred == 'y_pred' else named.y_pred} of {who} by {', '.join((*named.groups, *named.continuous))}",
         findings=tuple(analysis.findings),
         exhibits=analysis.exhibits,
         notes=tuple(analysis.notes),
