@@ -76,7 +76,8 @@ class Rows:
     dropped: int = 0
 
     def __len__(self) -> int:
-        return len(next(iter(self.groups.values())))
+        first: Mapping[str, Any] = self.groups or self.columns or self.labels or self.continuous
+        return len(next(iter(first.values())))
 
     def take(self, rows: BoolArray) -> Rows:
         """The rows of a mask only."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -98,57 +98,27 @@ def audit_predictions(
     """
     check_level(level)
     check_law(law)
-    chosen_quantiles = _quantiles(quantiles)
+    chosen = _quantiles(quantiles)
     analysis = Analysis()
-    declared: dict[str, Any] = {"level": level, "correction": correction, "seed": seed}
-    options: dict[str, Any] = {"measures": measures, "suggest": suggest_threshold, "replicates": replicates}
+    asked = Asked(
+        quantiles=chosen, task=task, positive=positive, crossing=intersections, law=law, missing=missing,
+        reference=reference, tolerance=tolerance,
+        declared={"level": level, "correction": correction, "seed": seed},
+        options={"measures": measures, "suggest": suggest_threshold, "replicates": replicates},
+    )  # fmt: skip
     roles: dict[str, Any] = {"y_true": y_true, "y_score": y_score, "weight": weight}
     many = large_parquet(data)
     if many is not None and _plain(y_pred, groups, control, *roles.values()):
         named = _names(data, y_pred, groups, control, interval, roles)
-        if task not in ("auto", "regression") or law or continuous or _is_notebook(measures):
-            raise UsageError(
-                "streamed",
-                f"a file of {many:,} rows is streamed, which only the regression table can be",
-                hint="audit a sample of it",
-            )
-        settings = _settings(reference, named, tolerances(tolerance), declared)
-        source, left = from_parquet(
-            data,
-            named,
-            chosen_quantiles,
-            missing=missing,
-            analysis=analysis,
-            crossing=intersections,
-            progress=progress,
-        )
-        regression(source, settings, analysis, quantiles=chosen_quantiles, **options)
-        counts, chosen = {"rows": many, "used": many - left, "left out": left}, "regression"
-        digest = digest_of(data)
+        if continuous:
+            raise _only_the_table(many)
+        ran = _streamed(data, many, named, asked, analysis, progress)
     else:
         table, named = gather(
-            data,
-            y_pred=y_pred,
-            groups=groups,
-            control=control,
-            continuous=continuous,
-            interval=interval,
-            features=features,
-            **roles,
-        )
-        chosen = _task(task, table, named)
-        rows = rows_of(table, named, missing=missing, analysis=analysis, labels=chosen == "classification")
-        defaults = labels.TOLERANCES if chosen == "classification" else TOLERANCES
-        settings = _settings(reference, named, tolerances(tolerance, defaults), declared)
-        if law is not None:
-            _law(rows, law, chosen, positive, settings, analysis, chosen_quantiles)
-        _audit(rows, chosen, settings, analysis, chosen_quantiles, positive, intersections, options)
-        counts = {"rows": table.num_rows, "used": len(rows), "left out": rows.dropped}
-        digest = (
-            digest_of(data, table)
-            if table.num_rows <= MOST_DIGEST or isinstance(data, str | os.PathLike)
-            else "not taken"
-        )
+            data, y_pred=y_pred, groups=groups, control=control, continuous=continuous, interval=interval,
+            features=features, **roles,
+        )  # fmt: skip
+        ran = _in_memory(data, table, named, asked, analysis)
     who = Path(data).name if isinstance(data, str | os.PathLike) else "a table"
     if hasattr(y_pred, "predict"):
         who = type(y_pred).__name__
@@ -158,22 +128,89 @@ def audit_predictions(
         findings=tuple(analysis.findings),
         exhibits=analysis.exhibits,
         notes=tuple(analysis.notes),
-        counts=counts,
+        counts=ran.counts,
         provenance=provenance(
             audit_predictions,
             {"y_pred": named.y_pred, "y_true": named.y_true, "y_score": named.y_score, "groups": list(named.groups),
              "control": list(named.control), "continuous": list(named.continuous), "weight": named.weight,
-             "task": chosen, "positive": positive, "missing": missing, "quantiles": chosen_quantiles,
-             "reference": dict(settings.reference), "tolerance": dict(settings.tolerances), "level": level,
+             "task": ran.task, "positive": positive, "missing": missing, "quantiles": chosen,
+             "reference": dict(ran.settings.reference), "tolerance": dict(ran.settings.tolerances), "level": level,
              "correction": correction, "seed": seed, "law": law, "measures": measures,
              "intersections": intersections, "replicates": replicates},
-            data={"table": digest},
+            data={"table": ran.digest},
         ),
     )  # fmt: skip
 
 
 MOST_DIGEST = 200_000
 """Rows of a frame up to which its contents are digested; a file's bytes always are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What was asked of an audit, whatever the data."""
+
+    quantiles: Sequence[float]
+    task: Task
+    positive: Any
+    crossing: bool
+    law: str | None
+    missing: Missing
+    reference: Any
+    tolerance: Mapping[str, Any] | None
+    declared: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """What an audit was in the end."""
+
+    settings: Settings
+    task: Task
+    counts: Mapping[str, int]
+    digest: str
+
+
+def _only_the_table(rows: int) -> UsageError:
+    return UsageError(
+        "streamed",
+        f"a file of {rows:,} rows is streamed, which only the regression table can be",
+        hint="audit a sample of it",
+    )
+
+
+def _streamed(data: Any, many: int, named: Named, asked: Asked, analysis: Analysis, progress: Any) -> Ran:
+    """The regression table of a large Parquet file."""
+    if asked.task not in ("auto", "regression") or asked.law or _is_notebook(asked.options["measures"]):
+        raise _only_the_table(many)
+    settings = _settings(asked, named, TOLERANCES)
+    source, left = from_parquet(
+        data,
+        named,
+        asked.quantiles,
+        missing=asked.missing,
+        analysis=analysis,
+        crossing=asked.crossing,
+        progress=progress,
+    )
+    regression(source, settings, analysis, quantiles=asked.quantiles, **asked.options)
+    counts = {"rows": many, "used": many - left, "left out": left}
+    return Ran(settings=settings, task="regression", counts=counts, digest=digest_of(data))
+
+
+def _in_memory(data: Any, table: Any, named: Named, asked: Asked, analysis: Analysis) -> Ran:
+    """Any audit of rows that fit into memory."""
+    task = _task(asked.task, table, named)
+    rows = rows_of(table, named, missing=asked.missing, analysis=analysis, labels=task == "classification")
+    settings = _settings(asked, named, labels.TOLERANCES if task == "classification" else TOLERANCES)
+    if asked.law is not None:
+        _law(rows, asked.law, task, asked.positive, settings, analysis, asked.quantiles)
+    _audit(rows, task, settings, analysis, asked.quantiles, asked.positive, asked.crossing, asked.options)
+    file = isinstance(data, str | os.PathLike)
+    digest = digest_of(data, table) if file or table.num_rows <= MOST_DIGEST else "not taken"
+    counts = {"rows": table.num_rows, "used": len(rows), "left out": rows.dropped}
+    return Ran(settings=settings, task=task, counts=counts, digest=digest)
 
 
 def _audit(
@@ -214,10 +251,12 @@ def _audit(
     add_continuous(rows, settings, analysis, predicted)
 
 
-def _settings(
-    reference: Any, named: Named, chosen: Mapping[str, Any], declared: Mapping[str, Any]
-) -> Settings:
-    return Settings(reference=_references(reference, named), tolerances=chosen, **declared)
+def _settings(asked: Asked, named: Named, defaults: Mapping[str, float]) -> Settings:
+    return Settings(
+        reference=_references(asked.reference, named),
+        tolerances=tolerances(asked.tolerance, defaults),
+        **asked.declared,
+    )
 
 
 def _plain(*roles: Any) -> bool:
