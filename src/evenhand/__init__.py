@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from evenhand import testing
+    from evenhand import measures, sklearn, testing
     from evenhand._errors import EvenhandError
     from evenhand._model import (
         Contrast,
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from evenhand._store import Journal
     from evenhand.audits.amplification import audit_amplification
     from evenhand.audits.balance import Balanced, balance
+    from evenhand.audits.notebook import regression_table
+    from evenhand.audits.predictions import audit_predictions
     from evenhand.audits.scores import audit_scores
     from evenhand.audits.text import audit_text
     from evenhand.plans import Rewrite, rewrite
@@ -65,12 +67,16 @@ _PUBLIC: dict[str, str] = {
     "Texts": "evenhand.texts",
     "ask": "evenhand._run",
     "audit_amplification": "evenhand.audits.amplification",
+    "audit_predictions": "evenhand.audits.predictions",
     "audit_scores": "evenhand.audits.scores",
     "audit_text": "evenhand.audits.text",
     "balance": "evenhand.audits.balance",
     "compare": "evenhand._result",
+    "measures": "evenhand.measures",
     "merge": "evenhand._result",
+    "regression_table": "evenhand.audits.notebook",
     "rewrite": "evenhand.plans",
+    "sklearn": "evenhand.sklearn",
     "subject": "evenhand.subjects",
     "templates": "evenhand.plans.templates",
     "terms": "evenhand.terms",
@@ -84,7 +90,7 @@ def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
     module = import_module(_PUBLIC[name])
-    return module if name == "testing" else getattr(module, name)
+    return module if name in ("measures", "sklearn", "testing") else getattr(module, name)
 
 
 def __dir__() -> list[str]:
@@ -114,12 +120,16 @@ __all__ = [
     "Texts",
     "ask",
     "audit_amplification",
+    "audit_predictions",
     "audit_scores",
     "audit_text",
     "balance",
     "compare",
+    "measures",
     "merge",
+    "regression_table",
     "rewrite",
+    "sklearn",
     "subject",
     "templates",
     "terms",

@@ -55,6 +55,8 @@ def decode(raw: bytes, *, encoding: str | None = None, name: str = "input") -> s
     'a\\nb'
     """
     codec = encoding or encoding_of(raw)
+    if encoding is None and codec == "cp1252":
+        _refuse_mixed(raw, name)
     try:
         text = raw.decode(codec)
     except LookupError:
@@ -84,6 +86,23 @@ def decode(raw: bytes, *, encoding: str | None = None, name: str = "input") -> s
             expected="a text file (.txt, .csv, .tsv, .jsonl) or a .parquet file",
         )
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _refuse_mixed(data: bytes, name: str) -> None:
+    """Lines of UTF-8 among lines that are not would become two spellings of one label, unnoticed."""
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.isascii():
+            continue
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        raise DataError(
+            "mixed-encoding",
+            f"{name} mixes encodings: line {number} is UTF-8, others are not",
+            given=line[:60].decode("utf-8", errors="replace"),
+            expected="one encoding for the whole file, best UTF-8",
+        )
 
 
 def read_text(path: Path, *, encoding: str | None = None) -> str:

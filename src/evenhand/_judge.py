@@ -59,7 +59,8 @@ def tolerance_of(value: float | tuple[float, float], *, ratio: bool = False) -> 
 def judge(
     evidence: Sequence[Evidence],
     *,
-    tolerance: tuple[float, float] | None,
+    tolerance: tuple[float, float] | None = None,
+    tolerances: Sequence[tuple[float, float] | None] | None = None,
     family: str = "",
     correction: Correction = "holm",
     say: Callable[[Evidence, Verdict, tuple[float, float]], str] | None = None,
@@ -68,6 +69,7 @@ def judge(
 
     Args:
         tolerance: bounds of the contrast, or None for estimates that are only described.
+        tolerances: bounds of each item, where the family holds claims on different scales.
         say: writes the sentence of a finding; `because` by default.
     """
     if correction not in CORRECTIONS:
@@ -75,8 +77,9 @@ def judge(
             "unknown-correction", "no such correction", given=correction, available=sorted(CORRECTIONS)
         )
     adjusted = CORRECTIONS[correction]([e.estimate.p_value for e in evidence])
+    own = tolerances if tolerances is not None else [tolerance] * len(evidence)
     findings = []
-    for item, p in zip(evidence, adjusted, strict=True):
+    for item, p, tolerance in zip(evidence, adjusted, own, strict=True):
         item = item.with_estimate(p_adjusted=p)
         if tolerance is None:
             findings.append(_finding(item, None, None, "", family))
@@ -139,13 +142,18 @@ def _name(side: str) -> str:
     return side.partition("=")[2] or side
 
 
+def _size(item: Evidence) -> str:
+    detectable = item.detectable or 0.0
+    if item.estimate.contrast == "ratio" and detectable < 1:
+        return f"ratio of {1 - detectable:.3f}, or of {1 / (1 - detectable):.3f},"
+    return f"gap of {detectable:.3f}"
+
+
 def _finding(
     item: Evidence, tolerance: tuple[float, float] | None, verdict: Verdict | None, text: str, family: str
 ) -> Finding:
     if verdict == "inconclusive" and item.detectable is not None:
-        text += (
-            f" With this design a true gap of {item.detectable:.3f} would have been found four times in five."
-        )
+        text += f" With this design a true {_size(item)} would have been found four times in five."
     return Finding(
         estimate=item.estimate,
         tolerance=tolerance,

@@ -30,6 +30,7 @@ AUDITS: dict[str, str] = {
     "text": "evenhand.audits.text:audit_text",
     "scores": "evenhand.audits.scores:audit_scores",
     "amplification": "evenhand.audits.amplification:audit_amplification",
+    "predictions": "evenhand.audits.predictions:audit_predictions",
 }
 """Kind → "module:function"."""
 

@@ -30,6 +30,7 @@ app = typer.Typer(
 COMMANDS = (
     "text",
     "scores",
+    "predictions",
     "amplification",
     "specs",
     "results",

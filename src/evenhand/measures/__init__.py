@@ -33,6 +33,32 @@ MEASURES: dict[str, str] = {
     "ratio gap": "evenhand.measures.outcomes:ratio_gap",
     "outcome divergence": "evenhand.measures.outcomes:outcome_divergence",
     "leakage, LIC": "evenhand.measures.leakage:leaked",
+    "average score": "evenhand.measures.regression:MEAN",
+    "concurrent validity": "evenhand.measures.regression:VALIDITY",
+    "RMSE": "evenhand.measures.regression:RMSE",
+    "MAE": "evenhand.measures.regression:MAE",
+    "R²": "evenhand.measures.regression:R2",
+    "mean residual": "evenhand.measures.regression:RESIDUAL",
+    "calibration slope": "evenhand.measures.regression:SLOPE",
+    "calibration level": "evenhand.measures.regression:INTERCEPT",
+    "interval coverage": "evenhand.measures.regression:COVERAGE",
+    "interval width": "evenhand.measures.regression:WIDTH",
+    "notebook-2022": "evenhand.measures.notebook:notebook_table",
+    "disparate impact": "evenhand.audits.direct:disparate_impact",
+    "selection rate": "evenhand.audits.direct:selection_rate_difference",
+    "standardised mean difference": "evenhand.audits.direct:standardised_mean_difference",
+    "adverse-impact AUC": "evenhand.audits.direct:adverse_impact_auc",
+    "equal opportunity": "evenhand.audits.direct:equal_opportunity_difference",
+    "equalised odds": "evenhand.audits.direct:equalised_odds_difference",
+    "balanced accuracy": "evenhand.measures.classification:BALANCED",
+    "F1": "evenhand.measures.classification:F1",
+    "generalised entropy index": "evenhand.measures.classification:ENTROPY",
+    "Theil index": "evenhand.measures.classification:THEIL",
+    "Brier score": "evenhand.measures.classification:BRIER",
+    "calibration in the large": "evenhand.measures.classification:BIAS",
+    "differential fairness": "evenhand.measures.classification:differential_fairness",
+    "conditional demographic disparity": "evenhand.measures.classification:conditional_demographic_disparity",
+    "expected calibration error": "evenhand.measures.classification:expected_calibration_error",
 }
 
 
@@ -59,3 +85,32 @@ def measure(name: str) -> Any:
             expected="a name of `evenhand list measures`, or module:attribute",
             available=MEASURES,
         ) from None
+
+
+DIRECT: tuple[str, ...] = (
+    "adverse_impact_auc",
+    "average_score_difference",
+    "concurrent_validity_difference",
+    "disparate_impact",
+    "equal_opportunity_difference",
+    "equalised_odds_difference",
+    "mae_ratio",
+    "mean_residual_difference",
+    "rmse_ratio",
+    "selection_rate_difference",
+    "selection_rate_ratio",
+    "standardised_mean_difference",
+)
+"""Functions that compare two groups and return an Estimate. Named, not imported: they stand above the measures."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in DIRECT:
+        from importlib import import_module
+
+        return getattr(import_module("evenhand.audits.direct"), name)
+    raise AttributeError(f"module 'evenhand.measures' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*DIRECT, "DIRECT", "MEASURES", "measure"])

@@ -1,0 +1,411 @@
+"""The audit of predictions that someone made: regression, classification and ranking, every measure with its uncertainty."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from evenhand._errors import DataError, UsageError
+from evenhand._judge import Correction
+from evenhand._model import BoolArray, FloatArray
+from evenhand._result import Result
+from evenhand.audits import classification as labels
+from evenhand.audits.continuous import add_continuous
+from evenhand.audits.law import add_law, check_law
+from evenhand.audits.notebook import add_notebook
+from evenhand.audits.prediction_claims import TOLERANCES, tolerances
+from evenhand.audits.prediction_compare import Settings
+from evenhand.audits.prediction_regression import regression
+from evenhand.audits.prediction_rows import Missing, Named, Rows, crossed, gather, rows_of
+from evenhand.audits.prediction_source import from_parquet, from_rows, large_parquet
+from evenhand.audits.provenance import digest_of, provenance
+from evenhand.audits.scoring import Analysis
+from evenhand.measures.ranking import exposure
+from evenhand.stats.histogram import weighted_quantile
+from evenhand.stats.interval import check_level
+
+Task: TypeAlias = Literal["auto", "regression", "classification", "ranking"]
+TASKS: tuple[Task, ...] = ("auto", "regression", "classification", "ranking")
+QUANTILES = (0.9, 0.8, 0.5)
+
+
+def audit_predictions(
+    data: Any = None,
+    *,
+    y_pred: Any,
+    groups: Any = (),
+    y_true: Any = None,
+    y_score: Any = None,
+    reference: str | Mapping[str, str] | None = None,
+    measures: str | Sequence[str] = "default",
+    task: Task = "auto",
+    positive: str | int | float | bool | None = None,
+    intersections: bool = False,
+    control: Any = (),
+    continuous: Any = (),
+    interval: tuple[str, str] | None = None,
+    weight: Any = None,
+    features: Sequence[str] | None = None,
+    missing: Missing = "drop",
+    quantiles: Sequence[float] = QUANTILES,
+    tolerance: Mapping[str, Any] | None = None,
+    law: str | None = None,
+    suggest_threshold: bool = False,
+    level: float = 0.95,
+    correction: Correction = "holm",
+    replicates: int = 0,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Result:
+    """Audit recorded predictions, or a fitted model on its test frame, group by group.
+
+    Args:
+        data: a path (CSV, TSV, JSON lines, Parquet, Arrow), a dataframe, a mapping of columns; or None where every role
+            is given as an array.
+        y_pred: the predictions: a column, an array, or a fitted model with ``predict`` (asked for the rows of `data`).
+        groups: columns with the groups (or a mapping of name → array); each is a family of claims.
+        y_true: outcomes. y_score: scores of a classifier in [0, 1].
+        reference: the group that others are held against, ``"M"`` or ``{"sex": "M"}``; the largest group by default.
+        measures: ``"default"``, ``"notebook-2022"``, or names of claims to keep, e.g. ``["disparate impact"]``.
+        task: ``"auto"`` takes text, booleans and 0/1 as class labels and other numbers as a regression.
+        positive: the favourable class. intersections: also compare the combinations of all groups.
+        control: legitimate factors; every claim is repeated within each of their levels, and pooled over them.
+        continuous: sensitive attributes that are numbers, e.g. age.
+        interval: columns with the lower and upper bound of prediction intervals.
+        weight: case weights. features: columns for a model that does not name its own.
+        missing: ``"drop"`` (counted and noted), ``"error"``, or ``"group"`` (missing labels are a group).
+        quantiles: selection thresholds, as quantiles of all predictions.
+        tolerance: name → tolerance, e.g. ``{"disparate impact": 0.8}``; defaults in `prediction_claims.TOLERANCES`.
+        law: ``"ll144"`` or ``"four-fifths"``: add these tables.
+        suggest_threshold: add the group-blind thresholds that keep the impact ratio in its band, with their cost.
+        level: of the intervals. correction: "holm", "bh" or "none".
+        replicates: Poisson bootstrap replicates of the regression table, as a check of the intervals; 0 for none.
+        seed: of everything random. progress: called with (rows read, 0) while a large file is streamed.
+
+    Raises:
+        DataError: a file that cannot be read, a missing column, text instead of numbers, too many groups.
+        UsageError: no groups, unknown names.
+
+    >>> rows = {"G3": [1, 2, 3, 4, 2, 3, 4, 5], "pred": [1.5, 2, 2, 3, 2, 3, 4, 4.5], "sex": list("FFFFMMMM")}
+    >>> result = audit_predictions(rows, y_true="G3", y_pred="pred", groups="sex", reference="M")
+    >>> [f.estimate.value for f in result.findings if f.estimate.measure == "average score"][:1]
+    [-1.25]
+    """
+    check_level(level)
+    check_law(law)
+    chosen = _quantiles(quantiles)
+    analysis = Analysis()
+    asked = Asked(
+        quantiles=chosen, task=task, positive=positive, crossing=intersections, law=law, missing=missing,
+        reference=reference, tolerance=tolerance,
+        declared={"level": level, "correction": correction, "seed": seed},
+        options={"measures": measures, "suggest": suggest_threshold, "replicates": replicates},
+    )  # fmt: skip
+    roles: dict[str, Any] = {"y_true": y_true, "y_score": y_score, "weight": weight}
+    many = large_parquet(data)
+    if many is not None and _plain(y_pred, groups, control, *roles.values()):
+        named = _names(data, y_pred, groups, control, interval, roles)
+        if continuous:
+            raise _only_the_table(many)
+        ran = _streamed(data, many, named, asked, analysis, progress)
+    else:
+        table, named = gather(
+            data, y_pred=y_pred, groups=groups, control=control, continuous=continuous, interval=interval,
+            features=features, **roles,
+        )  # fmt: skip
+        ran = _in_memory(data, table, named, asked, analysis)
+    who = Path(data).name if isinstance(data, str | os.PathLike) else "a table"
+    if hasattr(y_pred, "predict"):
+        who = type(y_pred).__name__
+    return Result(
+        audit="predictions",
+        title=f"{'predictions' if named.y_pred == 'y_pred' else named.y_pred} of {who} by {', '.join((*named.groups, *named.continuous))}",
+        findings=tuple(analysis.findings),
+        exhibits=analysis.exhibits,
+        notes=tuple(analysis.notes),
+        counts=ran.counts,
+        provenance=provenance(
+            audit_predictions,
+            {"y_pred": named.y_pred, "y_true": named.y_true, "y_score": named.y_score, "groups": list(named.groups),
+             "control": list(named.control), "continuous": list(named.continuous), "weight": named.weight,
+             "task": ran.task, "positive": positive, "missing": missing, "quantiles": chosen,
+             "reference": dict(ran.settings.reference), "tolerance": dict(ran.settings.tolerances), "level": level,
+             "correction": correction, "seed": seed, "law": law, "measures": measures,
+             "intersections": intersections, "replicates": replicates},
+            data={"table": ran.digest},
+        ),
+    )  # fmt: skip
+
+
+MOST_DIGEST = 200_000
+"""Rows of a frame up to which its contents are digested; a file's bytes always are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What was asked of an audit, whatever the data."""
+
+    quantiles: Sequence[float]
+    task: Task
+    positive: Any
+    crossing: bool
+    law: str | None
+    missing: Missing
+    reference: Any
+    tolerance: Mapping[str, Any] | None
+    declared: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """What an audit was in the end."""
+
+    settings: Settings
+    task: Task
+    counts: Mapping[str, int]
+    digest: str
+
+
+def _only_the_table(rows: int) -> UsageError:
+    return UsageError(
+        "streamed",
+        f"a file of {rows:,} rows is streamed, which only the regression table can be",
+        hint="audit a sample of it",
+    )
+
+
+def _streamed(data: Any, many: int, named: Named, asked: Asked, analysis: Analysis, progress: Any) -> Ran:
+    """The regression table of a large Parquet file."""
+    if asked.task not in ("auto", "regression") or asked.law or _is_notebook(asked.options["measures"]):
+        raise _only_the_table(many)
+    settings = _settings(asked, named, TOLERANCES)
+    source, left = from_parquet(
+        data,
+        named,
+        asked.quantiles,
+        missing=asked.missing,
+        analysis=analysis,
+        crossing=asked.crossing,
+        progress=progress,
+    )
+    regression(source, settings, analysis, quantiles=asked.quantiles, **asked.options)
+    counts = {"rows": many, "used": many - left, "left out": left}
+    return Ran(settings=settings, task="regression", counts=counts, digest=digest_of(data))
+
+
+def _in_memory(data: Any, table: Any, named: Named, asked: Asked, analysis: Analysis) -> Ran:
+    """Any audit of rows that fit into memory."""
+    task = _task(asked.task, table, named)
+    rows = rows_of(table, named, missing=asked.missing, analysis=analysis, labels=task == "classification")
+    settings = _settings(asked, named, labels.TOLERANCES if task == "classification" else TOLERANCES)
+    if asked.law is not None:
+        _law(rows, asked.law, task, asked.positive, settings, analysis, asked.quantiles)
+    _audit(rows, task, settings, analysis, asked.quantiles, asked.positive, asked.crossing, asked.options)
+    file = isinstance(data, str | os.PathLike)
+    digest = digest_of(data, table) if file or table.num_rows <= MOST_DIGEST else "not taken"
+    counts = {"rows": table.num_rows, "used": len(rows), "left out": rows.dropped}
+    return Ran(settings=settings, task=task, counts=counts, digest=digest)
+
+
+def _audit(
+    rows: Rows,
+    task: Task,
+    settings: Settings,
+    analysis: Analysis,
+    quantiles: Sequence[float],
+    positive: Any,
+    crossing: bool,
+    options: Mapping[str, Any],
+) -> None:
+    """The task's own audit of rows in memory."""
+    if task == "classification":
+        labels.classification(
+            rows, settings, analysis, positive=positive, measures=options["measures"], crossing=crossing
+        )
+        predicted: FloatArray = np.zeros(len(rows))
+        if rows.continuous:
+            predicted = (
+                rows.labels["y_pred"].is_level(labels.positive_label(rows.labels, positive)).astype(float)
+            )
+    else:
+        predicted = rows.columns["y_pred"]
+        if _is_notebook(options["measures"]):
+            add_notebook(analysis, rows.columns, rows.groups, settings.reference)
+        elif rows.groups:
+            if task == "ranking":
+                given = exposure(predicted, rows.weight)
+                rows = replace(rows, columns={**rows.columns, "exposure": given})
+            regression(
+                from_rows(rows, quantiles, crossing=crossing),
+                settings,
+                analysis,
+                quantiles=quantiles,
+                **options,
+            )
+    add_continuous(rows, settings, analysis, predicted)
+
+
+def _settings(asked: Asked, named: Named, defaults: Mapping[str, float]) -> Settings:
+    return Settings(
+        reference=_references(asked.reference, named),
+        tolerances=tolerances(asked.tolerance, defaults),
+        **asked.declared,
+    )
+
+
+def _plain(*roles: Any) -> bool:
+    """Whether every role is a column's name."""
+    return all(
+        r is None
+        or isinstance(r, str)
+        or (isinstance(r, list | tuple) and all(isinstance(x, str) for x in r))
+        for r in roles
+    )
+
+
+def _names(
+    path: Any,
+    y_pred: str,
+    groups: Any,
+    control: Any,
+    interval: tuple[str, str] | None,
+    roles: Mapping[str, Any],
+) -> Named:
+    """The roles of columns of a Parquet file, checked against its schema."""
+    import pyarrow.parquet as parquet
+
+    named = Named(
+        y_pred=y_pred,
+        groups=(groups,) if isinstance(groups, str) else tuple(groups),
+        control=(control,) if isinstance(control, str) else tuple(control),
+        interval=None if interval is None else (interval[0], interval[1]),
+        **roles,
+    )
+    available = parquet.read_schema(str(path)).names
+    for name in named.all():
+        if name not in available:
+            raise DataError("missing-column", f"there is no column {name!r}", given=name, available=available)
+    if not named.groups:
+        raise UsageError(
+            "no-groups", "an audit compares groups, and none is named", hint="name one with groups= (--group)"
+        )
+    return named
+
+
+def _is_notebook(measures: str | Sequence[str]) -> bool:
+    return measures == "notebook-2022" or list(measures) == ["notebook-2022"]
+
+
+def _law(
+    rows: Rows,
+    law: str,
+    task: Task,
+    positive: Any,
+    settings: Settings,
+    analysis: Analysis,
+    quantiles: Sequence[float],
+) -> None:
+    attributes = dict(rows.groups)
+    if len(attributes) > 1:
+        attributes[" & ".join(attributes)] = crossed(attributes)
+    tables: list[tuple[BoolArray, str, str]] = []
+    if task == "classification":
+        label = labels.positive_label(rows.labels, positive)
+        tables.append((rows.labels["y_pred"].is_level(label), f"Selected: {label}", ""))
+    else:
+        p = rows.columns["y_pred"]
+        at = [0.5] if law == "ll144" else list(quantiles)
+        for q, threshold in zip(at, weighted_quantile(p, at, rows.weight).tolist(), strict=True):
+            what = "the median" if q == 0.5 else f"quantile {q:g}"
+            rule = f"Selected: a score strictly above {what} of everyone's scores, {threshold:g}"
+            tables.append((p > threshold, rule, "" if law == "ll144" else f" at q={q:g}"))
+    for selected, rule, where in tables:
+        add_law(
+            analysis,
+            law,
+            selected,
+            attributes,
+            weight=rows.weight,
+            scored=task != "classification",
+            rule=rule,
+            reference=settings.reference,
+            level=settings.level,
+            at=where,
+        )
+
+
+def _references(reference: str | Mapping[str, str] | None, named: Named) -> dict[str, str]:
+    if reference is None:
+        return {}
+    if isinstance(reference, str):
+        if len(named.groups) > 1:
+            raise UsageError(
+                "reference",
+                "with several attributes a reference names its own",
+                given=reference,
+                expected='{"attribute": "group"}',
+                available=list(named.groups),
+            )
+        return {named.groups[0]: reference} if named.groups else {}
+    for name in reference:
+        if name not in named.groups:
+            raise UsageError(
+                "reference",
+                "the reference names no attribute of this audit",
+                given=name,
+                available=list(named.groups),
+            )
+    return {k: str(v) for k, v in reference.items()}
+
+
+def _quantiles(quantiles: Sequence[float]) -> list[float]:
+    chosen = [float(q) for q in quantiles]
+    for q in chosen:
+        if not 0 < q < 1:
+            raise UsageError(
+                "bad-quantile", "a quantile lies strictly between 0 and 1", given=q, expected="e.g. 0.8"
+            )
+    if not chosen:
+        raise UsageError("bad-quantile", "no quantile is given", expected="e.g. 0.8")
+    return list(dict.fromkeys(chosen))
+
+
+def _task(task: Task, table: Any, named: Named) -> Task:
+    import pyarrow.types as types
+
+    if task not in TASKS:
+        raise UsageError("unknown-task", "no such task", given=task, available=TASKS)
+    if task != "auto":
+        return task
+    kind = table.column(named.y_pred).type
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_boolean(kind):
+        return "classification"
+    if types.is_string(kind) or types.is_large_string(kind):
+        texts = [t for t in table.column(named.y_pred).unique().to_pylist() if t is not None and t.strip()]
+        try:
+            [float(t) for t in texts]
+        except ValueError:
+            if len(texts) > 50:
+                raise DataError(
+                    "not-a-number",
+                    f"the predictions in {named.y_pred!r} are text, and too many different ones to be class labels",
+                    given=texts[0],
+                    expected="numbers, or at most 50 class labels",
+                ) from None
+            return "classification"
+    if types.is_floating(kind) or types.is_integer(kind):
+        import pyarrow.compute as pc
+
+        values = [
+            v for v in pc.unique(table.column(named.y_pred).slice(0, 10_000)).to_pylist() if v is not None
+        ]
+        if set(values) <= {0, 1} and len(values) == 2:
+            return "classification"
+    return "regression"
