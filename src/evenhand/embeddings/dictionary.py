@@ -131,10 +131,9 @@ def pools(
     source, candidate, similarity = source[keep], candidate[keep], similarity[keep]
     usable = {int(c): _alterable(vectors.words[c], rules, special) for c in np.unique(candidate)}
     words = np.array([usable[int(c)] for c in candidate], dtype=np.bool_)
-    same = np.array(
-        [_same(vectors.words[rows[s]], vectors.words[c], rules) for s, c in zip(source, candidate, strict=True)],
-        dtype=np.bool_,
-    )
+    spelled = [(vectors.words[rows[s]], vectors.words[c]) for s, c in zip(source, candidate, strict=True)]
+    words &= ~np.array([_apart(a, b, rules) for a, b in spelled], dtype=np.bool_)
+    same = np.array([_same(a, b, rules) for a, b in spelled], dtype=np.bool_)
     dropped["function words and signs"] = int(np.sum(~words))
     dropped["inflections of the word"] = int(np.sum(words & same))
     keep = words & ~same
@@ -200,6 +199,12 @@ def _alterable(word: str, rules: Rules, special: frozenset[str]) -> bool:
         return False
     low = word.lower()
     return rules.function_words or low not in FUNCTION_WORDS or low in special
+
+
+def _apart(word: str, other: str, rules: Rules) -> bool:
+    """One is a function word and the other is not: he → she, never he → returned."""
+    both = (word.lower() in FUNCTION_WORDS, other.lower() in FUNCTION_WORDS)
+    return not rules.function_words and both[0] != both[1]
 
 
 def _same(word: str, other: str, rules: Rules) -> bool:

@@ -237,9 +237,9 @@ def gender_pairs(name: str) -> list[tuple[str, str]]:
     """Shipped pairs, the woman's word first: "definitional" is published that way, "equalize" the other way round."""
     if name == "definitional":
         return [(str(a), str(b)) for a, b in shipped_list("definitional_pairs")]
-    women = {"convent", "spokeswoman", "nun", "mom", "women", "ovarian_cancer", "estrogen"}
+    first = {"wives", "ex_girlfriend"}  # published the other way round than the rest of the list
     return [
-        (str(a), str(b)) if str(a).lower() in women else (str(b), str(a))
+        (str(a), str(b)) if str(a).lower() in first else (str(b), str(a))
         for a, b in shipped_list("equalize_pairs")
     ]
 
