@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from evenhand._result import Note, Result, compare, merge
     from evenhand._run import ask
     from evenhand._store import Journal
+    from evenhand.audits.attack import attack
     from evenhand.audits.scores import audit_scores
     from evenhand.audits.text import audit_text
     from evenhand.plans import Rewrite, rewrite
@@ -61,6 +62,7 @@ _PUBLIC: dict[str, str] = {
     "Terms": "evenhand.terms",
     "Texts": "evenhand.texts",
     "ask": "evenhand._run",
+    "attack": "evenhand.audits.attack",
     "audit_scores": "evenhand.audits.scores",
     "audit_text": "evenhand.audits.text",
     "compare": "evenhand._result",
@@ -107,6 +109,7 @@ __all__ = [
     "Terms",
     "Texts",
     "ask",
+    "attack",
     "audit_scores",
     "audit_text",
     "compare",

@@ -29,6 +29,7 @@ from evenhand._result import Result
 AUDITS: dict[str, str] = {
     "text": "evenhand.audits.text:audit_text",
     "scores": "evenhand.audits.scores:audit_scores",
+    "attack": "evenhand.audits.attack:attack",
 }
 """Kind → "module:function"."""
 

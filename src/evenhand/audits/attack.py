@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evenhand._errors import EvenhandError, UsageError
 from evenhand._judge import Correction, tolerance_of
-from evenhand._model import Exhibit, Factor, FloatArray, Plan, Probes, Subject
+from evenhand._model import Factor, FloatArray, Plan, Probes, Subject
 from evenhand._result import Result
 from evenhand._run import Asked, Progress, ask
 from evenhand._store import Journal
@@ -22,13 +23,12 @@ from evenhand.audits.attack_findings import Attacked, add_findings
 from evenhand.audits.attack_search import (
     Confirmed,
     Effort,
-    Records,
     halves,
     plan_again,
     plan_confirmation,
     plan_searches,
 )
-from evenhand.audits.attack_setup import Axis, Field, Match, axes_of, field_of
+from evenhand.audits.attack_setup import Field, Match, axes_of, field_of
 from evenhand.audits.provenance import digest_of, provenance
 from evenhand.audits.scoring import Analysis
 from evenhand.embeddings.dictionary import Rules
@@ -40,6 +40,7 @@ from evenhand.plans.search import MakesSearch, search
 from evenhand.stats.interval import check_level
 from evenhand.subjects import Budgeted, Limited
 from evenhand.subjects import subject as subject_of
+from evenhand.subjects.python import from_path
 from evenhand.texts import Texts
 from evenhand.texts import texts as texts_of
 
@@ -77,7 +78,7 @@ def attack(
     fluency_order: int = 3,
     fluency_pmi: bool = False,
     corpus: Any = None,
-    tagger: Tagger | None = None,
+    tagger: str | Tagger | None = None,
     max_changed: float = 0.25,
     max_queries: int = 500,
     placebos: int = 99,
@@ -121,7 +122,7 @@ def attack(
         fluency: "ngram", "none", a KenLM file, "masked:NAME", "causal:NAME", or a function; see
             `evenhand.embeddings.fluency`. fluency_ratio: least p(altered)/p(original).
         corpus: further texts (a list, or a file) that the n-gram model is trained on.
-        tagger: from words to parts of speech; candidates must keep theirs.
+        tagger: from words to parts of speech (a function, or "module:attr"); candidates must keep theirs.
         max_changed: most of a text's words that may change, as a share. max_queries: for one text in one direction.
         placebos: random directions. holdout: share of texts on which the alterations that carried flips are confirmed.
         tolerance: excess over the placebos (a difference of rates) that counts as even-handed, declared beforehand.
@@ -131,7 +132,13 @@ def attack(
     Raises:
         UsageError, DataError: bad input. SubjectError: the subject cannot be used at all.
 
-    >>> v = {"man": [1, 0, 0.2], "woman": [-1, 0, 0.2], "nice": [0.2, 1, 0], "kind": [0.3, 1, 0.1], "lovely": [-0.3, 1, 0]}
+    >>> v = {
+    ...     "man": [1, 0, 0.2],
+    ...     "woman": [-1, 0, 0.2],
+    ...     "nice": [0.2, 1, 0],
+    ...     "kind": [0.3, 1, 0.1],
+    ...     "lovely": [-0.3, 1, 0],
+    ... }
     >>> def model(texts):
     ...     return [{"good": 0.9 - 0.6 * ("lovely" in t), "bad": 0.1 + 0.6 * ("lovely" in t)} for t in texts]
     >>> r = attack(model, ["a nice day"], embeddings=v, fluency="none", placebos=0, definitional="include")
@@ -147,6 +154,7 @@ def attack(
     given = texts_of(texts, column=text_column)
     space = vectors(embeddings, limit=limit, fold_case=fold_case)
     axes = axes_of(directions, space, strength)
+    parts: Any = from_path(tagger).function if isinstance(tagger, str) else tagger
     make = _search(search, search_options)
     bounds = (float("-inf"), tolerance_of(tolerance)[1])
     chosen = _subject(subject, budget, rate)
@@ -156,7 +164,12 @@ def attack(
     with ExitStack() as stack:
         store = stack.enter_context(Journal(journal)) if isinstance(journal, str | os.PathLike) else journal
         asking = _Asking(
-            subject=chosen, journal=store, repeats=repeats, batch_size=batch_size, executor=executor, progress=progress
+            subject=chosen,
+            journal=store,
+            repeats=repeats,
+            batch_size=batch_size,
+            executor=executor,
+            progress=progress,
         )
         wanted = goal_for(
             asking.columns(list(given.texts)), kind=goal, score=score, labels=labels, target=target,
@@ -171,15 +184,23 @@ def attack(
             for axis in axes:
                 laid = field_of(
                     axis, contexts, space, rules, reads, placebos=placebos, seed=seed, match=match,
-                    ratio=fluency_ratio, tagger=tagger, extra=definitional_words,
+                    ratio=fluency_ratio, tagger=parts, extra=definitional_words,
                 )  # fmt: skip
                 attacked.append(
-                    _attack_axis(laid, wanted, effort, asking, apart=definitional == "apart", holdout=holdout, again=unstable)
+                    _attack_axis(
+                        laid,
+                        wanted,
+                        effort,
+                        asking,
+                        apart=definitional == "apart",
+                        holdout=holdout,
+                        again=unstable,
+                    )
                 )
             _note_texts(given, wanted, attacked, analysis)
-            add_findings(attacked, wanted, analysis, tolerance=bounds, level=level, correction=correction)
+            add_findings(attacked, analysis, tolerance=bounds, level=level, correction=correction)
             shown = traces(attacked, wanted, asking.trace)
-            add_exhibits(attacked, wanted, analysis, shown, fluency=None if reads is None else reads.id)
+            add_exhibits(attacked, analysis, shown, fluency=None if reads is None else reads.id)
         _note_asked(asking, analysis)
     arguments = {
         "directions": [d.name for a in axes for d in a.sides], "search": search, "search_options": search_options, "goal": goal,
@@ -277,7 +298,14 @@ class _Asking:
         numbered = {text: i for i, text in enumerate(unique)}
 
         def plan() -> Plan:
-            yield Probes(inputs=unique, factors={"text": Factor(np.arange(len(unique), dtype=np.int64), tuple(map(str, range(len(unique)))))})
+            yield Probes(
+                inputs=unique,
+                factors={
+                    "text": Factor(
+                        np.arange(len(unique), dtype=np.int64), tuple(map(str, range(len(unique))))
+                    )
+                },
+            )
 
         found = self.run(plan(), fresh=fresh, keep=None)
         row = np.array([numbered[t] for t in texts], dtype=np.int64)
@@ -311,7 +339,11 @@ class _Asking:
             f"The subject answered {int((differ & usable).sum())} of {int(usable.sum())} unchanged texts differently the second"
             f" time ({int(labels.sum())} with another label). Every flip is asked once more and counts only if it comes back."
         )
-        analysis.note("changing-answers", text + ("" if self.repeats > 1 else " Ask each text several times (repeats=)."), warning=True)
+        analysis.note(
+            "changing-answers",
+            text + ("" if self.repeats > 1 else " Ask each text several times (repeats=)."),
+            warning=True,
+        )
         return True
 
     def trace(self, texts: list[str]) -> dict[str, FloatArray]:
@@ -320,7 +352,13 @@ class _Asking:
 
 
 def _check(
-    max_queries: int, max_changed: float, placebos: int, holdout: float, definitional: str, ratio: float, repeats: int
+    max_queries: int,
+    max_changed: float,
+    placebos: int,
+    holdout: float,
+    definitional: str,
+    ratio: float,
+    repeats: int,
 ) -> None:
     if max_queries < 1:
         raise UsageError(
@@ -331,7 +369,9 @@ def _check(
         if not 0.0 <= value <= top:
             raise UsageError("bad-share", f"{name} is a share from 0 to {top:g}", given=value)
     if placebos < 0 or repeats < 1:
-        raise UsageError("bad-count", "placebos is at least 0 and repeats at least 1", given=(placebos, repeats))
+        raise UsageError(
+            "bad-count", "placebos is at least 0 and repeats at least 1", given=(placebos, repeats)
+        )
     if not ratio > 0:
         raise UsageError("bad-ratio", "the fluency ratio is above 0", given=ratio, expected="e.g. 0.25")
     if definitional not in ("apart", "include"):
@@ -356,6 +396,13 @@ def _fluency(
     spec: Any, tokens: Sequence[Sequence[str]], corpus: Any, space: Vectors, order: int, pmi: bool
 ) -> Fluency | None:
     further = () if corpus is None else texts_of(corpus).texts
+    if (
+        isinstance(spec, str)
+        and ":" in spec
+        and not spec.startswith(("masked:", "causal:"))
+        and not Path(spec).exists()
+    ):
+        spec = from_path(spec).function
     return fluency(spec, texts=tokens, corpus=further, vectors=space, order=order, pmi=pmi)
 
 
@@ -366,10 +413,16 @@ def _note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis
         analysis.note(slug, text, warning=True)
     unscored = int(np.sum(~np.isfinite(goal.base).all(axis=1)))
     if unscored:
-        analysis.note("failed-rows", f"{unscored} of {len(given)} texts have no score and are not attacked.", warning=True)
+        analysis.note(
+            "failed-rows",
+            f"{unscored} of {len(given)} texts have no score and are not attacked.",
+            warning=True,
+        )
     reached = int(np.sum(np.isfinite(goal.base).all(axis=1) & ~goal.attackable))
     if reached:
-        analysis.note("target-reached", f"{reached} texts have the target label as they are and are not attacked.")
+        analysis.note(
+            "target-reached", f"{reached} texts have the target label as they are and are not attacked."
+        )
     for one in attacked:
         name = one.field.axis.name
         bare = int(np.sum(one.texts & ~one.whole.open[0].any(axis=0)))
@@ -406,5 +459,3 @@ def _note_asked(asking: _Asking, analysis: Analysis) -> None:
             f"The audit stopped early: {asking.stopped}. Findings are over the texts whose searches had all ended.",
             warning=True,
         )
-
-

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from evenhand._model import Exhibit, FloatArray, Scalar
 from evenhand.audits.attack_findings import Attacked
 from evenhand.audits.attack_search import Moves, altered, rate_over
+from evenhand.audits.attack_setup import Field
 from evenhand.audits.scoring import Analysis
 from evenhand.embeddings.dictionary import kind_of
 from evenhand.plans.goal import Goal
@@ -24,7 +24,7 @@ Row = dict[str, Scalar]
 
 
 def add_exhibits(
-    attacked: Sequence[Attacked], goal: Goal, analysis: Analysis, shown: Exhibit, *, fluency: str | None
+    attacked: Sequence[Attacked], analysis: Analysis, shown: Exhibit, *, fluency: str | None
 ) -> None:
     """Adds the exhibits in the order of the report."""
     analysis.exhibits["flips"] = _flips(attacked)
@@ -36,6 +36,9 @@ def add_exhibits(
     if len(shown):
         analysis.exhibits["traces"] = shown
     analysis.exhibits["filters"] = _filters(attacked, fluency)
+    pairs = _pairs(attacked)
+    if len(pairs):
+        analysis.exhibits["pairs to judge"] = pairs
 
 
 def _columns(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Scalar]]:
@@ -89,7 +92,16 @@ def _placebos(attacked: Sequence[Attacked]) -> Exhibit:
                  "alterable texts": int(coverage[k]),
                  "cosine of its words": one.field.placebos.cosine[k - 1] if k else one.field.placebos.wanted}
             )  # fmt: skip
-    names_ = ("direction", "kind", "mean flip rate", "asymmetry", "one way", "other way", "alterable texts", "cosine of its words")
+    names_ = (
+        "direction",
+        "kind",
+        "mean flip rate",
+        "asymmetry",
+        "one way",
+        "other way",
+        "alterable texts",
+        "cosine of its words",
+    )
     two = any(r["asymmetry"] is not None for r in rows)
     return Exhibit(
         title="The direction among random directions",
@@ -131,7 +143,18 @@ def _carried(attacked: Sequence[Attacked]) -> Exhibit:
                      "score moved, unseen": float(np.mean(tally.unseen_moved)) if tally.unseen_moved else None}
                 )  # fmt: skip
     rows.sort(key=lambda r: (-int(r["flips"] or 0), -float(r["score moved"] or 0.0), str(r["word"])))
-    names = ("direction", "word", "becomes", "kind", "flips", "texts", "score moved", "unseen texts", "unseen flips", "score moved, unseen")
+    names = (
+        "direction",
+        "word",
+        "becomes",
+        "kind",
+        "flips",
+        "texts",
+        "score moved",
+        "unseen texts",
+        "unseen flips",
+        "score moved, unseen",
+    )
     left = f" Shown: the first {MOST_ROWS} of {len(rows):,}." if len(rows) > MOST_ROWS else ""
     kinds = Counter(str(r["kind"]) for r in rows if r["flips"])
     counted = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none"
@@ -178,7 +201,14 @@ def _filters(attacked: Sequence[Attacked], fluency: str | None) -> Exhibit:
                  "alterations": funnel[0][rule], "mean placebo": float(np.mean(placebo)) if placebo else None}
             )  # fmt: skip
         for rule, n in one.field.counted.items():
-            rows.append({"direction": one.field.axis.name, "step": f"before any direction: {rule}", "alterations": n, "mean placebo": None})
+            rows.append(
+                {
+                    "direction": one.field.axis.name,
+                    "step": f"before any direction: {rule}",
+                    "alterations": n,
+                    "mean placebo": None,
+                }
+            )
         if one.field.fluent.good is not None:
             tried, passed = one.field.fluent.tried, one.field.fluent.passed
             rows.append(
@@ -196,6 +226,36 @@ def _filters(attacked: Sequence[Attacked], fluency: str | None) -> Exhibit:
         title="What the filters removed",
         columns=_columns(rows, ("direction", "step", "alterations", "mean placebo")),
         note=f"Fluency by {fluency or 'nothing'}. The first steps count word pairs, the last ones places in texts.",
+    )
+
+
+MOST_PAIRS = 50
+"""Flips of each direction, and of all placebos together, that people are asked to judge."""
+
+
+def _pairs(attacked: Sequence[Attacked]) -> Exhibit:
+    """Flips of the direction and of its placebos, for the blind sheet (`evenhand annotation`)."""
+    rows: list[Row] = []
+    for one in attacked:
+        rng = np.random.default_rng(0)
+        names = [one.field.axis.name, *(d.name for d in one.field.placebos.directions)]
+        groups: dict[tuple[str, str], list[tuple[int, Moves]]] = {}
+        for (k, s, t), moves in sorted(one.whole.moves.items()):
+            if one.whole.won[k, s, t]:
+                name = one.field.axis.sides[s].name if k == 0 else names[k]
+                kind = "asked for" if k == 0 else "placebo"
+                groups.setdefault((kind, name if k == 0 else ""), []).append((t, moves))
+        for (kind, name), listed in groups.items():
+            for i in rng.permutation(len(listed))[:MOST_PAIRS].tolist():
+                t, moves = listed[i]
+                rows.append(
+                    {"kind": kind, "direction": name or "placebos", "before": one.field.contexts.texts[t],
+                     "after": altered(one.field, t, moves)}
+                )  # fmt: skip
+    return Exhibit(
+        title="Flips for people to judge",
+        columns=_columns(rows, ("kind", "direction", "before", "after")),
+        note="`evenhand annotation result.json --sheet sheet.csv --key key.csv` writes them as a blind sheet.",
     )
 
 
@@ -232,7 +292,9 @@ def traces(
 def _steps(one: Attacked) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     records, f = one.whole, one.field
     for s, side in enumerate(f.axis.sides):
-        flips = [(t, m) for (k, ss, t), m in records.moves.items() if k == 0 and ss == s and records.won[0, s, t]]
+        flips = [
+            (t, m) for (k, ss, t), m in records.moves.items() if k == 0 and ss == s and records.won[0, s, t]
+        ]
         flips.sort(key=lambda item: (len(item[1]), -records.moved[0, s, item[0]], item[0]))
         for t, moves in _varied(flips, f)[:MOST_TRACES]:
             listed = [("", f.contexts.texts[t])]
@@ -243,14 +305,13 @@ def _steps(one: Attacked) -> Iterator[tuple[str, list[tuple[str, str]]]]:
             yield f"{side.name}, text {t + 1}", listed
 
 
-def _varied(flips: list[tuple[int, Moves]], f: Any) -> list[tuple[int, Moves]]:
+def _varied(flips: list[tuple[int, Moves]], f: Field) -> list[tuple[int, Moves]]:
     """Different alterations first, so that one frequent word does not fill the page."""
     seen: set[tuple[int, int]] = set()
-    fresh, again = [], []
+    fresh: list[tuple[int, Moves]] = []
+    again: list[tuple[int, Moves]] = []
     for t, moves in flips:
         keys = {(f.sites[t][s].row, row) for s, row in moves}
         (again if keys & seen else fresh).append((t, moves))
         seen |= keys
     return fresh + again
-
-

@@ -15,7 +15,6 @@ from evenhand.audits.attack_search import Confirmed, Records
 from evenhand.audits.attack_setup import Field
 from evenhand.audits.attack_tests import Excess, asymmetry, mean_of_sides
 from evenhand.audits.scoring import Analysis
-from evenhand.plans.goal import Goal
 from evenhand.stats.interval import Inference
 from evenhand.stats.paired import paired, sign_flip
 from evenhand.stats.rates import mcnemar_exact, wilson
@@ -53,7 +52,6 @@ class Attacked:
 
 def add_findings(
     attacked: Sequence[Attacked],
-    goal: Goal,
     analysis: Analysis,
     *,
     tolerance: tuple[float, float],
@@ -71,7 +69,7 @@ def add_findings(
                 claims.append(made)
                 shown.append(excess)
                 checks.append(check)
-        described += _described(one, goal, level)
+        described += _described(one, level)
 
     told = {id(e): x for e, x in zip(claims, shown, strict=True)}
 
@@ -126,7 +124,9 @@ def _sentence(item: Evidence, verdict: Verdict, bounds: tuple[float, float], exc
     if verdict == "disparity":
         return f"{start}: more than random directions do, and more than the tolerance of {100 * bounds[1]:g} points."
     if verdict == "within tolerance":
-        return f"{start}: whatever the true excess is, it is below the tolerance of {100 * bounds[1]:g} points."
+        return (
+            f"{start}: whatever the true excess is, it is below the tolerance of {100 * bounds[1]:g} points."
+        )
     if e.value > bounds[1]:
         return f"{start}: beyond the tolerance of {100 * bounds[1]:g} points, but random directions reach as much too often."
     return f"{start}: too uncertain to place below the tolerance of {100 * bounds[1]:g} points."
@@ -137,7 +137,11 @@ def _confirmed(finding: Finding, excess: Excess, check: Excess | None) -> Findin
     if check is None or check.inference.value is None:
         if finding.verdict != "disparity":
             return finding
-        why = "not confirmed: no learned alteration applies to the unseen texts" if check is not None else "no texts were kept for confirmation"
+        why = (
+            "not confirmed: no learned alteration applies to the unseen texts"
+            if check is not None
+            else "no texts were kept for confirmation"
+        )
         if check is None:
             return replace(finding, rests_on=why)
         return replace(finding, verdict="inconclusive", because=f"{finding.because} But {why}.", rests_on=why)
@@ -157,7 +161,7 @@ def _confirmed(finding: Finding, excess: Excess, check: Excess | None) -> Findin
 # --- described ----------------------------------------------------------------------------------------------------
 
 
-def _described(one: Attacked, goal: Goal, level: float) -> list[Evidence]:
+def _described(one: Attacked, level: float) -> list[Evidence]:
     found: list[Evidence] = []
     for given, records, _ in one.strata():
         for s, side in enumerate(one.field.axis.sides):
@@ -167,7 +171,9 @@ def _described(one: Attacked, goal: Goal, level: float) -> list[Evidence]:
     return found
 
 
-def _of_side(one: Attacked, records: Records, s: int, name: str, given: str | None, level: float) -> list[Evidence]:
+def _of_side(
+    one: Attacked, records: Records, s: int, name: str, given: str | None, level: float
+) -> list[Evidence]:
     open_ = records.open[0, s] & one.texts
     won = records.won[0, s] & open_
     flipped = np.flatnonzero(won)
@@ -185,7 +191,17 @@ def _of_side(one: Attacked, records: Records, s: int, name: str, given: str | No
     single = single[np.isfinite(single)]
     if len(single):
         inference = _mean(single, level)
-        found.append(_made("score moved by single changes", "mean", name, "unchanged texts", given, inference, len(single)))
+        found.append(
+            _made(
+                "score moved by single changes",
+                "mean",
+                name,
+                "unchanged texts",
+                given,
+                inference,
+                len(single),
+            )
+        )
     return found
 
 
@@ -201,7 +217,15 @@ def _of_pair(one: Attacked, records: Records, given: str | None, level: float) -
     method = "exact McNemar, descriptive only: it compares two word lists, and finds most placebo pairs significant too"
     found = [
         _made("flip rate", "difference", first, second, given, paired(gap, level=level), n),
-        _made("discordant texts", "odds ratio", first, second, given, exact.with_(method=method), only_a + only_b),
+        _made(
+            "discordant texts",
+            "odds ratio",
+            first,
+            second,
+            given,
+            exact.with_(method=method),
+            only_a + only_b,
+        ),
     ]
     both = np.isfinite(records.single[0]).all(axis=0) & over
     if both.any():
@@ -237,5 +261,3 @@ def _made(
         units={"text": n} if n else {},
     )  # fmt: skip
     return evidence(estimate, inference)
-
-

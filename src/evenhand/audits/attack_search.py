@@ -212,7 +212,9 @@ def halves(texts: Sequence[int], n: int, share: float, seed: int) -> tuple[BoolA
     return seen, unseen
 
 
-def learned(field: Field, records: Records, seen: BoolArray) -> dict[tuple[int, int], dict[tuple[int, int], float]]:
+def learned(
+    field: Field, records: Records, seen: BoolArray
+) -> dict[tuple[int, int], dict[tuple[int, int], float]]:
     """(direction, side) → (source row, target row) → how much it carried in the texts seen.
 
     Flips count first, the fall of the loss decides between equals; a change of several words shares its worth.

@@ -164,7 +164,10 @@ def _between(vectors: Vectors, a: int, b: int, length: float) -> Direction:
     step = vectors.unit[a] - vectors.unit[b]
     words = (vectors.words[a], vectors.words[b])
     return Direction(
-        name="-".join(words), step=step * np.float32(length / np.linalg.norm(step)), words=words, pairs=(words,)
+        name="-".join(words),
+        step=step * np.float32(length / np.linalg.norm(step)),
+        words=words,
+        pairs=(words,),
     )
 
 
@@ -191,9 +194,7 @@ class Field:
     match: Match
     counted: dict[str, int] = field(default_factory=dict)
 
-    def options(
-        self, text: int, k: int, *, apart: bool = False
-    ) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    def options(self, text: int, k: int, *, apart: bool = False) -> tuple[tuple[tuple[int, ...], ...], ...]:
         """Per side, per site: the rows of the candidates, after fluency and after matching the sides' budgets.
 
         Args:
@@ -207,9 +208,7 @@ class Field:
                 listed = [() for _ in sides]
             kept = [
                 tuple(
-                    c
-                    for c in words
-                    if self.fluent.allows(text, s, c) and not (apart and c in self.special)
+                    c for c in words if self.fluent.allows(text, s, c) and not (apart and c in self.special)
                 )
                 for words in listed
             ]
@@ -263,7 +262,11 @@ def field_of(
     chosen = [own, *(others[i] for i in keep)]
     offers = [tuple(Offers.of(pool, c) for c in sides) for sides in chosen]
     if match == "mutual":
-        offers = [(a.mutual(b), b.mutual(a)) if len(rest) == 1 else (a,) for a, *rest in offers for b in [*rest, a][:1]]
+        offers = [
+            (a.mutual(b), b.mutual(a)) if len(rest) == 1 else (a,)
+            for a, *rest in offers
+            for b in [*rest, a][:1]
+        ]
     union = _union(offers)
     allowed = fluent(contexts, sites, union, vectors, filter, ratio=ratio, tagger=tagger)
     return Field(

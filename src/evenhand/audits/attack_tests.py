@@ -40,7 +40,9 @@ def rank_p(observed: float, placebos: npt.ArrayLike) -> float:
     return float((1 + np.sum(values >= observed - TINY)) / (len(values) + 1))
 
 
-def asymmetry(values: FloatArray | BoolArray, open_: BoolArray, texts: BoolArray, *, level: float = 0.95) -> Excess:
+def asymmetry(
+    values: FloatArray | BoolArray, open_: BoolArray, texts: BoolArray, *, level: float = 0.95
+) -> Excess:
     """|mean of one side − mean of the other| against the same of the placebos, paired over texts.
 
     Args:
@@ -52,10 +54,18 @@ def asymmetry(values: FloatArray | BoolArray, open_: BoolArray, texts: BoolArray
     return _against(gap[:, 0] - gap[:, 1], over, folded=True, rates=values.dtype == np.bool_, level=level)
 
 
-def mean_of_sides(values: FloatArray | BoolArray, open_: BoolArray, texts: BoolArray, *, level: float = 0.95) -> Excess:
+def mean_of_sides(
+    values: FloatArray | BoolArray, open_: BoolArray, texts: BoolArray, *, level: float = 0.95
+) -> Excess:
     """The mean over both sides (or the only one) against the same of the placebos."""
     over = open_.any(axis=1) & texts
-    return _against(np.where(open_, values, 0.0).mean(axis=1), over, folded=False, rates=values.dtype == np.bool_, level=level)
+    return _against(
+        np.where(open_, values, 0.0).mean(axis=1),
+        over,
+        folded=False,
+        rates=values.dtype == np.bool_,
+        level=level,
+    )
 
 
 def _against(values: FloatArray, over: BoolArray, *, folded: bool, rates: bool, level: float) -> Excess:
@@ -87,9 +97,7 @@ def _against(values: FloatArray, over: BoolArray, *, folded: bool, rates: bool, 
         from_texts = max(from_texts, least * (1.0 - least) / n[0])
     from_placebos = float(statistic[1:].var(ddof=1) / count) if count > 1 else float("inf")
     variance = from_texts + from_placebos
-    freedom = variance**2 / (
-        from_texts**2 / max(1, int(n[0]) - 1) + from_placebos**2 / max(1, count - 1)
-    )
+    freedom = variance**2 / (from_texts**2 / max(1, int(n[0]) - 1) + from_placebos**2 / max(1, count - 1))
     excess = float(statistic[0] - statistic[1:].mean())
     p = rank_p(float(statistic[0]), statistic[1:])
     made = from_standard_error(excess, float(np.sqrt(variance)), df=freedom, level=level, method=method)

@@ -11,7 +11,7 @@ import typer
 
 from evenhand import __version__
 from evenhand._errors import EvenhandError
-from evenhand.cli import about, results, specs, text
+from evenhand.cli import about, attack, embeddings, results, specs, text
 from evenhand.cli import scores as recorded
 
 app = typer.Typer(
@@ -25,7 +25,7 @@ app = typer.Typer(
     " incomplete (run the same command again to resume).",
 )
 
-for module in (text, recorded, specs, results, about):
+for module in (text, recorded, attack, embeddings, specs, results, about):
     module.register(app)
 
 

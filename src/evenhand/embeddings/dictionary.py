@@ -27,19 +27,276 @@ Kind: TypeAlias = Literal["definitional", "directional", "both ways", "inflectio
 Codes = npt.NDArray[np.int64]
 
 FUNCTION_WORDS = frozenset(
-    """a about above after again against all almost along already also although always am among an and another any anyone
-    anything are around as at away back be became because become been before behind being below between both but by can
-    cannot could did do does doing done down during each either else enough even ever every everyone everything few for
-    from further get gets getting go goes going gone got had has have having he her here hers herself him himself his how
-    however i if in into is it its itself just least less let like made make makes many may me might mine more most much
-    must my myself near neither never no nobody none nor not nothing now of off often on once one ones only onto or other
-    others our ours ourselves out over own perhaps put quite rather said same say says shall she should since so some
-    somebody someone something sometimes still such than that the their theirs them themselves then there these they
-    thing things this those though through throughout thus to together too toward towards two under until up upon us
-    used very was we well went were what whatever when where whether which while who whoever whom whose why will with
-    within without would yet you your yours yourself yourselves 's n't 're 've 'll 'd 'm ain't aren't can't couldn't
-    didn't doesn't don't hadn't hasn't haven't he's i'd i'll i'm i've isn't it's let's she's shouldn't that's they're
-    they've wasn't we're we've weren't what's won't wouldn't you'd you'll you're you've u ur im dont cant rt amp""".split()
+    [
+        "a",
+        "about",
+        "above",
+        "after",
+        "again",
+        "against",
+        "all",
+        "almost",
+        "along",
+        "already",
+        "also",
+        "although",
+        "always",
+        "am",
+        "among",
+        "an",
+        "and",
+        "another",
+        "any",
+        "anyone",
+        "anything",
+        "are",
+        "around",
+        "as",
+        "at",
+        "away",
+        "back",
+        "be",
+        "became",
+        "because",
+        "become",
+        "been",
+        "before",
+        "behind",
+        "being",
+        "below",
+        "between",
+        "both",
+        "but",
+        "by",
+        "can",
+        "cannot",
+        "could",
+        "did",
+        "do",
+        "does",
+        "doing",
+        "done",
+        "down",
+        "during",
+        "each",
+        "either",
+        "else",
+        "enough",
+        "even",
+        "ever",
+        "every",
+        "everyone",
+        "everything",
+        "few",
+        "for",
+        "from",
+        "further",
+        "get",
+        "gets",
+        "getting",
+        "go",
+        "goes",
+        "going",
+        "gone",
+        "got",
+        "had",
+        "has",
+        "have",
+        "having",
+        "he",
+        "her",
+        "here",
+        "hers",
+        "herself",
+        "him",
+        "himself",
+        "his",
+        "how",
+        "however",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "itself",
+        "just",
+        "least",
+        "less",
+        "let",
+        "like",
+        "made",
+        "make",
+        "makes",
+        "many",
+        "may",
+        "me",
+        "might",
+        "mine",
+        "more",
+        "most",
+        "much",
+        "must",
+        "my",
+        "myself",
+        "near",
+        "neither",
+        "never",
+        "no",
+        "nobody",
+        "none",
+        "nor",
+        "not",
+        "nothing",
+        "now",
+        "of",
+        "off",
+        "often",
+        "on",
+        "once",
+        "one",
+        "ones",
+        "only",
+        "onto",
+        "or",
+        "other",
+        "others",
+        "our",
+        "ours",
+        "ourselves",
+        "out",
+        "over",
+        "own",
+        "perhaps",
+        "put",
+        "quite",
+        "rather",
+        "said",
+        "same",
+        "say",
+        "says",
+        "shall",
+        "she",
+        "should",
+        "since",
+        "so",
+        "some",
+        "somebody",
+        "someone",
+        "something",
+        "sometimes",
+        "still",
+        "such",
+        "than",
+        "that",
+        "the",
+        "their",
+        "theirs",
+        "them",
+        "themselves",
+        "then",
+        "there",
+        "these",
+        "they",
+        "thing",
+        "things",
+        "this",
+        "those",
+        "though",
+        "through",
+        "throughout",
+        "thus",
+        "to",
+        "together",
+        "too",
+        "toward",
+        "towards",
+        "two",
+        "under",
+        "until",
+        "up",
+        "upon",
+        "us",
+        "used",
+        "very",
+        "was",
+        "we",
+        "well",
+        "went",
+        "were",
+        "what",
+        "whatever",
+        "when",
+        "where",
+        "whether",
+        "which",
+        "while",
+        "who",
+        "whoever",
+        "whom",
+        "whose",
+        "why",
+        "will",
+        "with",
+        "within",
+        "without",
+        "would",
+        "yet",
+        "you",
+        "your",
+        "yours",
+        "yourself",
+        "yourselves",
+        "'s",
+        "n't",
+        "'re",
+        "'ve",
+        "'ll",
+        "'d",
+        "'m",
+        "ain't",
+        "aren't",
+        "can't",
+        "couldn't",
+        "didn't",
+        "doesn't",
+        "don't",
+        "hadn't",
+        "hasn't",
+        "haven't",
+        "he's",
+        "i'd",
+        "i'll",
+        "i'm",
+        "i've",
+        "isn't",
+        "it's",
+        "let's",
+        "she's",
+        "shouldn't",
+        "that's",
+        "they're",
+        "they've",
+        "wasn't",
+        "we're",
+        "we've",
+        "weren't",
+        "what's",
+        "won't",
+        "wouldn't",
+        "you'd",
+        "you'll",
+        "you're",
+        "you've",
+        "u",
+        "ur",
+        "im",
+        "dont",
+        "cant",
+        "rt",
+        "amp",
+    ]
 )
 """Words that are not altered (project's own list): pronouns, determiners, prepositions, auxiliaries, negations."""
 _WORD = re.compile(r"[^\W\d_]{2,}(?:['’-][^\W\d_]+)*")
@@ -138,7 +395,11 @@ def pools(
     dropped["inflections of the word"] = int(np.sum(words & same))
     keep = words & ~same
     return Pools(
-        sources=rows, source=source[keep], candidate=candidate[keep], similarity=similarity[keep], dropped=dropped
+        sources=rows,
+        source=source[keep],
+        candidate=candidate[keep],
+        similarity=similarity[keep],
+        dropped=dropped,
     )
 
 
@@ -257,9 +518,13 @@ class Alterations:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the dictionary as JSON."""
-        listed = {d: {w: [asdict(a) for a in found] for w, found in e.items()} for d, e in self.entries.items()}
+        listed = {
+            d: {w: [asdict(a) for a in found] for w, found in e.items()} for d, e in self.entries.items()
+        }
         document = {"format": "evenhand-alterations/1", "vectors": self.vectors, "rules": asdict(self.rules)}
-        Path(path).write_text(json.dumps({**document, "entries": listed}, ensure_ascii=False), encoding="utf-8")
+        Path(path).write_text(
+            json.dumps({**document, "entries": listed}, ensure_ascii=False), encoding="utf-8"
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Alterations:
@@ -280,7 +545,9 @@ class Alterations:
         except FileNotFoundError as error:
             raise DataError("no-such-file", "there is no such file", given=path) from error
         except (ValueError, KeyError, TypeError) as error:
-            raise DataError("not-alterations", f"this is no dictionary of alterations: {error}", given=path) from error
+            raise DataError(
+                "not-alterations", f"this is no dictionary of alterations: {error}", given=path
+            ) from error
 
     def __iter__(self) -> Iterator[tuple[str, str, Alteration]]:
         for name, entries in self.entries.items():
@@ -315,7 +582,9 @@ def alterations(
     contrary = {d.name: choose(vectors, pool, -d.step, rules) for d in directions}
     entries = {}
     for d in directions:
-        backwards = set(zip(contrary[d.name].source.tolist(), contrary[d.name].candidate.tolist(), strict=True))
+        backwards = set(
+            zip(contrary[d.name].source.tolist(), contrary[d.name].candidate.tolist(), strict=True)
+        )
         entries[d.name] = dict(_listed(vectors, pool, chosen[d.name], d, special, backwards))
     return Alterations(vectors=vectors.id, rules=rules, entries=entries)
 
@@ -326,7 +595,9 @@ def _listed(
 ) -> Iterator[tuple[str, tuple[Alteration, ...]]]:  # fmt: skip
     similarity = {
         (s, c): x
-        for s, c, x in zip(pool.source.tolist(), pool.candidate.tolist(), pool.similarity.tolist(), strict=True)
+        for s, c, x in zip(
+            pool.source.tolist(), pool.candidate.tolist(), pool.similarity.tolist(), strict=True
+        )
     }
     step = direction.step
     for i, row in enumerate(pool.sources.tolist()):

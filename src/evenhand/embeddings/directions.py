@@ -18,7 +18,6 @@ import numpy.typing as npt
 from evenhand._errors import DataError, UsageError
 from evenhand.embeddings.vectors import Matrix, Vectors
 
-
 SHIPPED = ("definitional", "equalize")
 """Lists of pairs in the package (tolga-b/debiaswe, MIT; Bolukbasi et al. 2016); the woman's word comes first."""
 
@@ -115,7 +114,10 @@ def _from_text(spec: str, vectors: Vectors) -> Direction:
     plus, minus = _signed_words(text, vectors)
     if not plus and not minus:
         raise UsageError(
-            "bad-direction", "a direction needs words", given=spec, expected="e.g. woman-man, or mean:definitional"
+            "bad-direction",
+            "a direction needs words",
+            given=spec,
+            expected="e.g. woman-man, or mean:definitional",
         )
     step = np.zeros(vectors.width, dtype=np.float32)
     for word in plus:
@@ -123,7 +125,9 @@ def _from_text(spec: str, vectors: Vectors) -> Direction:
     for word in minus:
         step -= vectors.unit[vectors.row(word)]
     pairs = tuple(zip(plus, minus, strict=False)) if len(plus) == len(minus) else ()
-    return Direction(name=text, step=step, words=(*plus, *minus), pairs=pairs, about="sum and difference of unit vectors")
+    return Direction(
+        name=text, step=step, words=(*plus, *minus), pairs=pairs, about="sum and difference of unit vectors"
+    )
 
 
 def _signed_words(text: str, vectors: Vectors) -> tuple[list[str], list[str]]:
@@ -177,9 +181,7 @@ def _from_sequence(spec: list[Any], vectors: Vectors) -> Direction:
     return _of_pairs([(str(a), str(b)) for a, b in pairs], vectors, name=name, component=False)
 
 
-def _of_pairs(
-    pairs: Sequence[tuple[str, str]], vectors: Vectors, *, name: str, component: bool
-) -> Direction:
+def _of_pairs(pairs: Sequence[tuple[str, str]], vectors: Vectors, *, name: str, component: bool) -> Direction:
     """Mean difference, or the first principal component of the halves around each pair's centre (Bolukbasi et al.)."""
     known = [(a, b) for a, b in pairs if vectors.find(a) is not None and vectors.find(b) is not None]
     if not known:
@@ -199,7 +201,9 @@ def _of_pairs(
         share = float(values[0] ** 2 / np.sum(values**2))
         how = f"first principal component ({100 * share:.0f} % of the pairs' variance), at the length of their mean"
     lengths = np.linalg.norm(differences, axis=1) * np.linalg.norm(step)
-    agreement = float(np.mean((differences @ step)[lengths > 0] / lengths[lengths > 0])) if len(known) else 0.0
+    agreement = (
+        float(np.mean((differences @ step)[lengths > 0] / lengths[lengths > 0])) if len(known) else 0.0
+    )
     about = f"{how} of {len(known)} of {len(pairs)} pairs; their mean cosine with it is {agreement:.2f}"
     words = tuple(dict.fromkeys(w for p in known for w in p))
     return Direction(
@@ -246,7 +250,7 @@ def gender_pairs(name: str) -> list[tuple[str, str]]:
 
 def gender_words() -> frozenset[str]:
     """Words that say a person's gender by definition (he, mother, actress …), in lower case."""
-    listed: Iterable[Any] = shipped_list("gender_specific_full")
+    listed: Iterable[Any] = shipped_list("gender_specific_seed")
     paired = (w for name in SHIPPED for pair in gender_pairs(name) for w in pair)
     return frozenset(str(w).lower() for w in (*listed, *paired))
 

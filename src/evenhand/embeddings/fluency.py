@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,6 +67,43 @@ class ByNGram:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ByFolds:
+    """N-gram models that never saw the text they judge: each is trained on the other folds.
+
+    A model that was trained on the very text finds its words likely and every other word unlikely.
+
+    Args:
+        models: one a fold. fold: text → its fold (equal texts share one).
+    """
+
+    models: tuple[NGram, ...] = field(repr=False)
+    pmi: bool = False
+
+    @property
+    def id(self) -> str:
+        tokens = max(m.tokens for m in self.models)
+        order = self.models[0].order
+        return f"interpolated Kneser–Ney, order {order}, {tokens:,} tokens of other texts" + (
+            " (PMI)" if self.pmi else ""
+        )
+
+    def log_ratios(self, contexts: Contexts, rows: Ids, places: Ids, words: Sequence[str]) -> FloatArray:
+        fold = np.array([fold_of(tokens, len(self.models)) for tokens in contexts.tokens], dtype=np.int64)
+        found = np.empty(len(rows))
+        for k, model in enumerate(self.models):
+            mine = np.flatnonzero(fold[rows] == k)
+            if len(mine):
+                part = [words[i] for i in mine.tolist()]
+                found[mine] = model.log_ratios(contexts.tokens, rows[mine], places[mine], part, pmi=self.pmi)
+        return found
+
+
+def fold_of(tokens: Sequence[str], folds: int) -> int:
+    """The fold of a text, by its words: copies of a text never judge each other."""
+    return zlib.crc32(" ".join(tokens).encode("utf-8", "surrogatepass")) % folds
+
+
+@dataclass(frozen=True, kw_only=True)
 class ByText:
     """Any function from texts to their log-probabilities."""
 
@@ -109,7 +147,7 @@ def fluency(
 
     Args:
         spec: ``"ngram"`` (trained now, on `texts`, `corpus` and the shipped texts, over unigrams by the ranks of the
-            embeddings file); an `NGram` or the folder of one; a KenLM file (``.arpa``, ``.bin``, ``.klm``);
+            embeddings file; no text is judged by a model that saw it); an `NGram` or the folder of one; a KenLM file (``.arpa``, ``.bin``, ``.klm``);
             ``"masked:NAME"`` or ``"causal:NAME"`` for a Hugging Face model (folder or name of a downloaded one); a function
             from texts to log-probabilities; None or ``"none"`` for no filter.
 
@@ -131,7 +169,7 @@ def fluency(
         return ByText(id=f"function {getattr(spec, '__qualname__', type(spec).__name__)}", scorer=spec)
     name = str(spec)
     if name == "ngram":
-        return ByNGram(model=_trained(texts, corpus, vectors, order), pmi=pmi)
+        return ByFolds(models=_trained(texts, corpus, vectors, order), pmi=pmi)
     kind, colon, model = name.partition(":")
     if colon and kind in ("masked", "causal"):
         from evenhand.embeddings.hugging_face import scorer
@@ -149,16 +187,25 @@ def fluency(
     )
 
 
+FOLDS = 4
+
+
 def _trained(
     texts: Sequence[Sequence[str]], corpus: Sequence[str], vectors: Vectors | None, order: int
-) -> NGram:
+) -> tuple[NGram, ...]:
     from evenhand.texts import texts as shipped
 
     base = None
-    if vectors is not None:  # Zipf's law by the rank in the file, which common distributions sort by frequency
+    if (
+        vectors is not None
+    ):  # Zipf's law by the rank in the file, which common distributions sort by frequency
         base = {w.lower(): 1.0 / (2.7 + rank) for rank, w in reversed(list(enumerate(vectors.words)))}
-    extra = (tokens_of(t) for t in (*corpus, *shipped("person").texts))
-    return train([*texts, *extra], order=order, base=base)
+    extra = [tokens_of(t) for t in (*corpus, *shipped("person").texts)]
+    fold = [fold_of(tokens, FOLDS) for tokens in texts]
+    return tuple(
+        train([*(t for t, f in zip(texts, fold, strict=True) if f != k), *extra], order=order, base=base)
+        for k in range(FOLDS)
+    )
 
 
 def _kenlm(path: str) -> Scorer:

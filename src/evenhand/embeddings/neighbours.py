@@ -62,7 +62,9 @@ def nearest(
     size = len(vectors)
     groups = -(-size // GROUP)
     padded = groups * GROUP
-    shifts = [_shift(vectors, step, padded, (exclude or [()] * len(steps))[i]) for i, step in enumerate(steps)]
+    shifts = [
+        _shift(vectors, step, padded, (exclude or [()] * len(steps))[i]) for i, step in enumerate(steps)
+    ]
     high = max(1, min(len(wanted), block_bytes // (4 * padded)))
     product = np.full((high, padded), -np.inf, dtype=np.float32)
     shifted = np.empty_like(product)

@@ -107,7 +107,13 @@ class NGram:
         return found
 
     def log_ratios(
-        self, texts: Sequence[Sequence[str]], rows: Ids, places: Ids, words: Sequence[str], *, pmi: bool = False
+        self,
+        texts: Sequence[Sequence[str]],
+        rows: Ids,
+        places: Ids,
+        words: Sequence[str],
+        *,
+        pmi: bool = False,
     ) -> FloatArray:
         """How much likelier each text becomes with one word changed: Σ log p over every n-gram the word is in, after
         minus before; so what precedes and what follows both count.
@@ -217,9 +223,7 @@ def train(
     return NGram(words=words, index=index, levels=tuple(levels), unigram=unigram, tokens=len(at))
 
 
-def _flatten(
-    texts: Iterable[Sequence[str]], order: int
-) -> tuple[Ids, dict[str, int], npt.NDArray[np.bool_]]:
+def _flatten(texts: Iterable[Sequence[str]], order: int) -> tuple[Ids, dict[str, int], npt.NDArray[np.bool_]]:
     """One line of ids with order − 1 starts before every text; the words; which places are predicted."""
     flat: list[str] = []
     pad = ["<s>"] * (order - 1)
@@ -237,9 +241,7 @@ def _flatten(
     return line, index, events
 
 
-def _level(
-    grams: Ids, counts: Ids, contexts: Ids, shorter: int, size: int, discount: float | None
-) -> Level:
+def _level(grams: Ids, counts: Ids, contexts: Ids, shorter: int, size: int, discount: float | None) -> Level:
     context = grams // size
     n = len(contexts)
     total = np.bincount(context, weights=counts, minlength=n)
@@ -263,7 +265,7 @@ def _unigram(
     found = np.zeros(len(index))
     found[lowest.grams] = lowest.alpha
     if not open_vocabulary:
-        return found / found.sum()
+        return np.asarray(found / found.sum())
     below = np.zeros(len(index))
     if base:
         for word, weight in base.items():

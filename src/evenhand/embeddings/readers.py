@@ -7,7 +7,6 @@ GloVe file has such words). The word's bytes are masked out and the rest is pars
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import os
 from collections import Counter
@@ -169,9 +168,7 @@ def _blocks(file: BinaryIO, *, skip_header: bool) -> Iterator[bytes]:
         yield rest
 
 
-def _parse(
-    block: bytes, width: int, encoding: str | None
-) -> tuple[list[str], Matrix, list[str], int]:
+def _parse(block: bytes, width: int, encoding: str | None) -> tuple[list[str], Matrix, list[str], int]:
     """Words, numbers (rows, width), the beginnings of lines that do not fit, and how many lines there were."""
     block = _tidied(block)
     buffer = np.frombuffer(block, dtype=np.uint8)
@@ -183,7 +180,9 @@ def _parse(
     until = np.searchsorted(spaces, ends)
     count = until - np.searchsorted(spaces, starts)
     fits = count >= width
-    bad = [_decode(block[s : min(e, s + 60)], encoding) for s, e in zip(starts[~fits], ends[~fits], strict=True)]
+    bad = [
+        _decode(block[s : min(e, s + 60)], encoding) for s, e in zip(starts[~fits], ends[~fits], strict=True)
+    ]
     starts, ends, until = starts[fits], ends[fits], until[fits]
     lines = len(starts) + len(bad)
     if not len(starts):
@@ -278,12 +277,11 @@ def _binary(path: Path, limit: int | None, encoding: str | None, name: str) -> V
         n, width = (int(p) for p in file.readline().split())
         wanted = n if limit is None else min(n, limit)
         size = 4 * width
-        stream = io.BufferedReader(file, 1 << 22) if not isinstance(file, io.BufferedReader) else file  # type: ignore[arg-type]
         words: list[str] = []
         rows: list[bytes] = []
         rest = b""
         while len(words) < wanted:
-            chunk = stream.read(1 << 22)
+            chunk = file.read(1 << 22)
             rest = rest + chunk
             at = 0
             while len(words) < wanted:

@@ -118,7 +118,10 @@ def from_arrays(
     keep = first & finite & some
     if not keep.any():
         raise DataError(
-            "no-vectors", "there is no usable vector", given=id or f"{len(words)} words", hint="; ".join(notes)
+            "no-vectors",
+            "there is no usable vector",
+            given=id or f"{len(words)} words",
+            hint="; ".join(notes),
         )
     if not keep.all():
         raw, norms = raw[keep], norms[keep]
@@ -309,7 +312,10 @@ def _folded(source: Vectors, fold: bool) -> Vectors:
     dropped = len(source) - len(rows)
     problems = source.problems
     if dropped:
-        problems = (*problems, f"{dropped:,} words differ from another only in case; the first of each is kept")
+        problems = (
+            *problems,
+            f"{dropped:,} words differ from another only in case; the first of each is kept",
+        )
     return replace(
         source, words=tuple(seen), unit=source.unit[rows], norms=source.norms[rows],
         id=f"{source.id} lower case", problems=problems,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from evenhand.plans.search import Move, Outcome, Problem, Search, State
 
 
-def beam(problem: Problem, *, max_queries: int, seed: int = 0, width: int = 5, branch: int = 12) -> Search:
+def beam(problem: Problem, *, max_queries: int, width: int = 5, branch: int = 12) -> Search:
     """The default search: as many flips as the genetic algorithm at about a tenth of the queries.
 
     Args:
         width: states kept at each depth. branch: best single moves that each is combined with.
-        seed: not used; the search is deterministic.
     """
     states = problem.singles(max_queries)
     if not states:
@@ -40,12 +39,8 @@ def beam(problem: Problem, *, max_queries: int, seed: int = 0, width: int = 5, b
     )
 
 
-def single(problem: Problem, *, max_queries: int, seed: int = 0) -> Search:
-    """No search: every single change once, and the best of them.
-
-    Args:
-        seed: not used.
-    """
+def single(problem: Problem, *, max_queries: int) -> Search:
+    """No search: every single change once, and the best of them."""
     made: Search = beam(problem, max_queries=max_queries, width=0)
     return (yield from made)
 
@@ -56,7 +51,11 @@ def _lowered(problem: Problem, losses: list[float]) -> tuple[float | None, float
 
 
 def _better(
-    best: tuple[bool, float, State], states: list[State], losses: list[float], wins: list[bool], order: list[int]
+    best: tuple[bool, float, State],
+    states: list[State],
+    losses: list[float],
+    wins: list[bool],
+    order: list[int],
 ) -> tuple[bool, float, State]:
     winner = next((i for i in order if wins[i]), None)
     if winner is not None:

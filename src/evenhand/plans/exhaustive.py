@@ -8,16 +8,14 @@ from itertools import combinations, islice, product
 from evenhand.plans.search import Outcome, Problem, Search, State
 
 
-def exhaustive(problem: Problem, *, max_queries: int, seed: int = 0) -> Search:
+def exhaustive(problem: Problem, *, max_queries: int) -> Search:
     """All single changes, then all pairs, …: a flip that it finds has the fewest possible changes.
 
     Where the combinations pass `max_queries`, the search ends there.
-
-    Args:
-        seed: not used; the search is deterministic.
     """
     places = [p for p, options in enumerate(problem.options) if options]
-    loss, state, queries = problem.base_loss, (), 0
+    loss, queries = problem.base_loss, 0
+    state: State = ()
     for size in range(1, min(problem.limit, len(places)) + 1):
         tried = list(islice(_combined(problem, places, size), max_queries - queries))
         if not tried:

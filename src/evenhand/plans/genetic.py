@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
+from evenhand._model import FloatArray
 from evenhand.plans.search import Move, Outcome, Problem, Search, State
+
+Answer: TypeAlias = tuple[list[float], list[bool]]
 
 
 def genetic(
@@ -45,7 +49,9 @@ def genetic(
             rng.permutation(len(problem.options[p]))[:keep] if len(problem.options[p]) > keep else np.arange(len(problem.options[p]))
             for p in places
         ]  # fmt: skip
-        variants = [[_set(m, int(p), int(c)) for c in d] for m, p, d in zip(members, places, drawn, strict=True)]
+        variants = [
+            [_set(m, int(p), int(c)) for c in d] for m, p, d in zip(members, places, drawn, strict=True)
+        ]
         flat = [v for group in variants for v in group]
         answers, wins = yield from run.ask(flat)
         if run.first(flat, answers, wins):
@@ -114,7 +120,7 @@ class _Run:
     def spent(self) -> bool:
         return self.queries >= self.max_queries
 
-    def ask(self, states: Sequence[State]) -> Search:  # type: ignore[override]
+    def ask(self, states: Sequence[State]) -> Generator[list[State], Answer, Answer]:
         fresh = [s for s in dict.fromkeys(states) if s not in self.known][: self.max_queries - self.queries]
         if fresh:
             losses, wins = yield fresh
@@ -122,7 +128,7 @@ class _Run:
             self.known.update(zip(fresh, zip(losses, wins, strict=True), strict=True))
         unknown = (float("inf"), False)
         answers = [self.known.get(s, unknown) for s in states]
-        return [a for a, _ in answers], [w for _, w in answers]  # type: ignore[return-value]
+        return [a for a, _ in answers], [w for _, w in answers]
 
     def first(self, states: Sequence[State], losses: Sequence[float], wins: Sequence[bool]) -> bool:
         """Notes the best winner within the allowed number of changes; whether there is one."""
@@ -164,7 +170,7 @@ def _cut(a: State, b: State, cut: int) -> State:
     return tuple(kept)
 
 
-def _softmax(values: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _softmax(values: FloatArray) -> FloatArray:
     finite = np.where(np.isfinite(values), values, -1e9)
     weights = np.exp(finite - finite.max())
     return np.asarray(weights / weights.sum())

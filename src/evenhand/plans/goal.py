@@ -44,8 +44,8 @@ class Goal:
     @property
     def attackable(self) -> BoolArray:
         """(T,) texts that have scores and have not reached the goal as they are."""
-        usable = np.isfinite(self.base).all(axis=1)
-        return usable & (self.label != self.target) if self.kind == "targeted" else usable
+        usable = np.asarray(np.isfinite(self.base).all(axis=1), dtype=np.bool_)
+        return np.asarray(usable & (self.label != self.target)) if self.kind == "targeted" else usable
 
     def labels_of(self, scores: FloatArray) -> IntArray:
         """Labels of rows of scores."""
@@ -56,7 +56,7 @@ class Goal:
 
     def __call__(self, scores: FloatArray, texts: Any, /) -> tuple[FloatArray, BoolArray]:
         """(loss, won): the loss falls as the goal comes nearer; a row without scores is NaN and no win."""
-        finite = np.isfinite(scores).all(axis=1)
+        finite = np.asarray(np.isfinite(scores).all(axis=1))
         own = self.label[texts]
         if self.kind in ("minimise", "maximise"):
             sign = 1.0 if self.kind == "minimise" else -1.0
@@ -107,7 +107,9 @@ def goal_for(
         raise UsageError("unknown-goal", "there is no such goal", given=kind, available=get_args(Kind))
     names = list(columns)
     if not names:
-        raise SubjectError("no-replies", "the subject answered nothing", hint="every text failed; nothing can be attacked")
+        raise SubjectError(
+            "no-replies", "the subject answered nothing", hint="every text failed; nothing can be attacked"
+        )
     for name in [*(labels or ()), *([score] if score else [])]:
         if name not in names:
             raise UsageError("unknown-score", "the subject gives no such score", given=name, available=names)
@@ -156,7 +158,10 @@ def _single(
         spoken = {"0": 0, "1": 1, "low": 0, "high": 1, names[0]: 0, names[1]: 1}
         if target not in spoken:
             raise UsageError(
-                "unknown-label", "a targeted goal needs one of the labels", given=target, available=["low", "high"]
+                "unknown-label",
+                "a targeted goal needs one of the labels",
+                given=target,
+                available=["low", "high"],
             )
         return Goal(kind=kind, target=spoken[target], **made)  # type: ignore[arg-type]
     return Goal(kind=kind, **made)  # type: ignore[arg-type]

@@ -5,14 +5,11 @@ from __future__ import annotations
 from evenhand.plans.search import Outcome, Problem, Search, State
 
 
-def greedy(problem: Problem, *, max_queries: int, seed: int = 0) -> Search:
-    """One place after the other, in the order of importance; each gets its best word, if that helps.
-
-    Args:
-        seed: not used; the search is deterministic.
-    """
+def greedy(problem: Problem, *, max_queries: int) -> Search:
+    """One place after the other, in the order of importance; each gets its best word, if that helps."""
     places = [p for p, options in enumerate(problem.options) if options] if problem.limit > 0 else []
-    removed: list[State] = [((p, -1),) for p in places][:max_queries]
+    alone: list[State] = [((p, -1),) for p in places]
+    removed = alone[:max_queries]
     if not removed:
         return Outcome(state=(), won=False, loss=problem.base_loss, queries=0)
     losses, _ = yield removed

@@ -6,6 +6,7 @@ The allowed words of every place are fixed on the original text, so that the ord
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -119,9 +120,9 @@ def search(name: str, **options: Any) -> MakesSearch:
         raise UsageError("unknown-search", "there is no such search", given=name, available=sorted(SEARCHES))
     module, _, attribute = SEARCHES[name].partition(":")
     function = getattr(import_module(module), attribute)
-    import inspect
-
-    known = [p for p in inspect.signature(function).parameters if p not in ("problem", "max_queries", "seed")]
+    parameters = inspect.signature(function).parameters
+    seeded = "seed" in parameters
+    known = [p for p in parameters if p not in ("problem", "max_queries", "seed")]
     for option in options:
         if option not in known:
             raise UsageError(
@@ -129,7 +130,8 @@ def search(name: str, **options: Any) -> MakesSearch:
             )
 
     def make(problem: Problem, /, *, max_queries: int, seed: int) -> Search:
-        made: Search = function(problem, max_queries=max_queries, seed=seed, **options)
+        random = {"seed": seed} if seeded else {}
+        made: Search = function(problem, max_queries=max_queries, **random, **options)
         return made
 
     return make
@@ -202,7 +204,9 @@ def _advance(
         into(task, ended.value)
 
 
-def _wanted(running: Sequence[tuple[Task, Search, list[State]]], memory: _Memory) -> tuple[list[str], list[int]]:
+def _wanted(
+    running: Sequence[tuple[Task, Search, list[State]]], memory: _Memory
+) -> tuple[list[str], list[int]]:
     """Texts not asked before in this block, and the memory's row of every state."""
     known, asked, rows = memory.row, [], []
     for task, _, states in running:
