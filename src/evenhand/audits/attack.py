@@ -28,7 +28,7 @@ from evenhand.audits.attack_search import (
     plan_confirmation,
     plan_searches,
 )
-from evenhand.audits.attack_setup import Field, Match, axes_of, field_of
+from evenhand.audits.attack_setup import Axis, Field, Match, axes_of, field_of
 from evenhand.audits.provenance import digest_of, provenance
 from evenhand.audits.scoring import Analysis
 from evenhand.embeddings.dictionary import Rules
@@ -141,10 +141,11 @@ def attack(
     ... }
     >>> def model(texts):
     ...     return [{"good": 0.9 - 0.6 * ("lovely" in t), "bad": 0.1 + 0.6 * ("lovely" in t)} for t in texts]
-    >>> r = attack(model, ["a nice day"], embeddings=v, fluency="none", placebos=0, definitional="include")
-    >>> [f.estimate.value for f in r.findings if f.estimate.measure == "flip rate"]
-    [1.0, 0.0]
+    >>> r = attack(model, ["a nice day"], embeddings=v, fluency="none", placebos=0, match="none")
+    >>> [(f.estimate.group, f.estimate.value) for f in r.findings if f.estimate.given == "all texts"]
+    [('woman-man', 1.0), ('man-woman', 0.0)]
     """
+    declared = {k: v for k, v in locals().items() if k not in _NOT_DECLARED}
     _check(max_queries, max_changed, placebos, holdout, definitional, fluency_ratio, repeats)
     check_level(level)
     rules = Rules(
@@ -155,72 +156,68 @@ def attack(
     space = vectors(embeddings, limit=limit, fold_case=fold_case)
     axes = axes_of(directions, space, strength)
     parts: Any = from_path(tagger).function if isinstance(tagger, str) else tagger
-    make = _search(search, search_options)
+    effort = Effort(
+        make=_search(search, search_options), max_queries=max_queries, max_changed=max_changed, seed=seed
+    )
     bounds = (float("-inf"), tolerance_of(tolerance)[1])
     chosen = _subject(subject, budget, rate)
-    analysis = Analysis()
+    analysis, attacked, read_by = Analysis(), [], None
     for problem in space.problems:
         analysis.note("vectors-left-out", f"While reading {space.id}: {problem}.", warning=True)
     with ExitStack() as stack:
         store = stack.enter_context(Journal(journal)) if isinstance(journal, str | os.PathLike) else journal
         asking = _Asking(
-            subject=chosen,
-            journal=store,
-            repeats=repeats,
-            batch_size=batch_size,
-            executor=executor,
-            progress=progress,
-        )
-        wanted = goal_for(
-            asking.columns(list(given.texts)), kind=goal, score=score, labels=labels, target=target,
-            threshold=threshold, amount=amount,
-        ) if len(given) else None  # fmt: skip
-        attacked = []
-        if wanted is not None:
+            subject=chosen, journal=store, repeats=repeats, batch_size=batch_size, executor=executor, progress=progress
+        )  # fmt: skip
+        columns = asking.columns(list(given.texts))
+        if columns or asking.stopped is None:
+            wanted = goal_for(
+                columns,
+                kind=goal,
+                score=score,
+                labels=labels,
+                target=target,
+                threshold=threshold,
+                amount=amount,
+            )
             contexts = contexts_of(given.texts)
             reads = _fluency(fluency, contexts.tokens, corpus, space, fluency_order, fluency_pmi)
+            read_by = None if reads is None else reads.id
             unstable = asking.unstable(list(given.texts), wanted, analysis)
-            effort = Effort(make=make, max_queries=max_queries, max_changed=max_changed, seed=seed)
             for axis in axes:
                 laid = field_of(
                     axis, contexts, space, rules, reads, placebos=placebos, seed=seed, match=match,
                     ratio=fluency_ratio, tagger=parts, extra=definitional_words,
                 )  # fmt: skip
+                apart = definitional == "apart"
                 attacked.append(
-                    _attack_axis(
-                        laid,
-                        wanted,
-                        effort,
-                        asking,
-                        apart=definitional == "apart",
-                        holdout=holdout,
-                        again=unstable,
-                    )
+                    _attack_axis(laid, wanted, effort, asking, apart=apart, holdout=holdout, again=unstable)
                 )
             _note_texts(given, wanted, attacked, analysis)
             add_findings(attacked, analysis, tolerance=bounds, level=level, correction=correction)
-            shown = traces(attacked, wanted, asking.trace)
-            add_exhibits(attacked, analysis, shown, fluency=None if reads is None else reads.id)
+            add_exhibits(attacked, analysis, traces(attacked, wanted, asking.trace), fluency=read_by)
         _note_asked(asking, analysis)
-    arguments = {
-        "directions": [d.name for a in axes for d in a.sides], "search": search, "search_options": search_options, "goal": goal,
-        "target": target, "score": score, "labels": labels, "threshold": threshold, "amount": amount, "n": n,
-        "min_similarity": min_similarity, "min_gain": min_gain, "max_rank": max_rank, "max_target": max_target,
-        "strength": strength, "match": match, "definitional": definitional, "fluency_ratio": fluency_ratio,
-        "max_changed": max_changed, "max_queries": max_queries, "placebos": placebos, "holdout": holdout,
-        "tolerance": tolerance, "level": level, "correction": correction, "seed": seed, "repeats": repeats, "budget": budget,
-    }  # fmt: skip
+    return _result(given, space, axes, chosen, asking, analysis, declared, read_by)
+
+
+_NOT_DECLARED = frozenset({"subject", "texts", "embeddings", "journal", "executor", "progress", "corpus"})
+
+
+def _result(
+    given: Texts, space: Vectors, axes: Sequence[Axis], chosen: Subject, asking: _Asking, analysis: Analysis,
+    declared: Mapping[str, Any], read_by: str | None,
+) -> Result:  # fmt: skip
+    arguments = {**declared, "directions": [side.name for axis in axes for side in axis.sides]}
     return Result(
         audit="attack",
-        title=f"{chosen.id} attacked along {' and '.join(a.name for a in axes)}",
+        title=f"{chosen.id} attacked along {' and '.join(axis.name for axis in axes)}",
         findings=tuple(analysis.findings),
         exhibits=analysis.exhibits,
         notes=tuple(analysis.notes),
         counts={"texts": len(given), "asked": asking.asked, "failed": asking.failed},
         provenance=provenance(
-            attack, arguments, subject=chosen.id, seeds={"attack": seed},
-            data={"texts": digest_of(list(given.texts)), "embeddings": space.id},
-            fluency=None if not attacked or reads is None else reads.id,
+            attack, arguments, subject=chosen.id, seeds={"attack": declared["seed"]},
+            data={"texts": digest_of(list(given.texts)), "embeddings": space.id}, fluency=read_by,
         ),
         complete=asking.stopped is None,
     )  # fmt: skip

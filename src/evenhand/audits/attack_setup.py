@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -177,7 +177,7 @@ class Field:
 
     Args:
         axis: the axis. placebos: what they are.
-        offers: per direction (the axis first), per side.
+        offers: per direction (the axis first), per side. offers_apart: the same without definitional words.
         special: rows of definitional words.
         funnel: one row a direction: what every rule removed.
     """
@@ -185,6 +185,7 @@ class Field:
     axis: Axis
     placebos: Placebos
     offers: list[tuple[Offers, ...]]
+    offers_apart: list[tuple[Offers, ...]]
     special: frozenset[int]
     funnel: list[dict[str, int]]
     contexts: Contexts
@@ -200,24 +201,21 @@ class Field:
         Args:
             k: 0 for the axis, then the placebos. apart: leave out definitional words.
         """
-        sides = self.offers[k]
-        found: list[list[tuple[int, ...]]] = [[] for _ in sides]
+        tables = (self.offers_apart if apart else self.offers)[k]
+        good = self.fluent.good
+        found: list[list[tuple[int, ...]]] = [[] for _ in tables]
+        equal = self.match == "candidates" and len(tables) > 1
         for s, site in enumerate(self.sites[text]):
-            listed = [o.by_row.get(site.row, ()) for o in sides]
-            if apart and site.row in self.special:
-                listed = [() for _ in sides]
-            kept = [
-                tuple(
-                    c for c in words if self.fluent.allows(text, s, c) and not (apart and c in self.special)
-                )
-                for words in listed
-            ]
-            if self.match == "candidates" and len(kept) > 1:
-                n = min(len(words) for words in kept)
+            kept = [table.by_row.get(site.row, ()) for table in tables]
+            if good is not None and any(kept):
+                allowed = good[text][s]
+                kept = [tuple([c for c in words if c in allowed]) for words in kept]
+            if equal:
+                n = min(map(len, kept))
                 kept = [words[:n] for words in kept]
             for side, words in zip(found, kept, strict=True):
                 side.append(words)
-        return tuple(tuple(side) for side in found)
+        return tuple([tuple(side) for side in found])
 
 
 def field_of(
@@ -269,9 +267,11 @@ def field_of(
         ]
     union = _union(offers)
     allowed = fluent(contexts, sites, union, vectors, filter, ratio=ratio, tagger=tagger)
+    special = frozenset(i for i, w in enumerate(vectors.words) if w.lower() in words)
     return Field(
-        axis=axis, placebos=kept, offers=offers, contexts=contexts, sites=sites, fluent=allowed, vectors=vectors,
-        special=frozenset(i for i, w in enumerate(vectors.words) if w.lower() in words), match=match,
+        axis=axis, placebos=kept, offers=offers,
+        offers_apart=[tuple(o.without(special) for o in sides) for sides in offers], contexts=contexts, sites=sites, fluent=allowed, vectors=vectors,
+        special=special, match=match,
         funnel=[_funnel(sides) for sides in chosen], counted=dict(pool.dropped),
     )  # fmt: skip
 
@@ -310,8 +310,3 @@ def _union(offers: Sequence[tuple[Offers, ...]]) -> dict[int, list[int]]:
             for row, words in side.by_row.items():
                 found.setdefault(row, {}).update(dict.fromkeys(words))
     return {row: list(words) for row, words in found.items()}
-
-
-def each_text(field: Field) -> Iterator[int]:
-    """Texts with at least one word that has a vector."""
-    return (t for t, row in enumerate(field.sites) if row)

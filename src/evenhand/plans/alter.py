@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -41,11 +42,16 @@ class Site:
 
     def spelled(self, word: str) -> str:
         """A replacement in the letter case of the word, with its article."""
-        new = match_case(word, self.word)
-        if not self.article:
-            return new
-        bare = self.article.rstrip()
-        return article_like(bare, new) + self.article[len(bare) :] + new
+        return _spelled(word, self.word, self.article)
+
+
+@lru_cache(maxsize=1 << 18)
+def _spelled(word: str, like: str, article: str) -> str:
+    new = match_case(word, like)
+    if not article:
+        return new
+    bare = article.rstrip()
+    return article_like(bare, new) + article[len(bare) :] + new
 
 
 def sites_of(contexts: Contexts, vectors: Vectors) -> list[list[Site]]:
@@ -87,10 +93,6 @@ class Fluent:
     good: list[list[frozenset[int]]] | None
     tried: int = 0
     passed: int = 0
-
-    def allows(self, text: int, site: int, row: int) -> bool:
-        """Whether a candidate may stand at a site."""
-        return self.good is None or row in self.good[text][site]
 
 
 def fluent(
@@ -164,6 +166,13 @@ class Offers:
                 if begin[i + 1] > begin[i]
             }
         )
+
+    def without(self, rows: frozenset[int]) -> Offers:
+        """Only between words that are not in `rows`."""
+        kept = {
+            w: tuple(c for c in words if c not in rows) for w, words in self.by_row.items() if w not in rows
+        }
+        return Offers(by_row={w: words for w, words in kept.items() if words})
 
     def mutual(self, other: Offers) -> Offers:
         """Only w → c for which the other direction offers c → w."""
