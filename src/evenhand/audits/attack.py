@@ -19,6 +19,7 @@ from evenhand._result import Result
 from evenhand._run import Asked, Progress, ask
 from evenhand._store import Journal
 from evenhand.audits.attack_exhibits import add_exhibits, traces
+from evenhand.audits.attack_field import Field, Match, field_of
 from evenhand.audits.attack_findings import Attacked, add_findings
 from evenhand.audits.attack_search import (
     Confirmed,
@@ -28,7 +29,7 @@ from evenhand.audits.attack_search import (
     plan_confirmation,
     plan_searches,
 )
-from evenhand.audits.attack_setup import Axis, Field, Match, axes_of, field_of
+from evenhand.audits.attack_setup import Axis, axes_of
 from evenhand.audits.provenance import digest_of, provenance
 from evenhand.audits.scoring import Analysis
 from evenhand.embeddings.dictionary import Rules
@@ -66,7 +67,7 @@ def attack(
     n: int = 8,
     min_similarity: float = 0.5,
     min_gain: float = 0.5,
-    max_rank: int = 200,
+    max_rank: int = 50,
     max_target: int | None = 40,
     inflections: bool = False,
     strength: float | None = None,
@@ -252,6 +253,7 @@ def _attack_axis(
         field=laid, whole=whole, without=without, texts=whole.done & goal.attackable,
         confirmed=confirmed[0] if confirmed else None,
         confirmed_without=confirmed[1] if len(confirmed) > 1 else None,
+        labels=goal.label,
         not_repeated=lost,
     )  # fmt: skip
 

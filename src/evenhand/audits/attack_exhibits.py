@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evenhand._model import Exhibit, FloatArray, Scalar
+from evenhand.audits.attack_field import Field
 from evenhand.audits.attack_findings import Attacked
 from evenhand.audits.attack_search import Moves, altered, rate_over
-from evenhand.audits.attack_setup import Field
 from evenhand.audits.scoring import Analysis
 from evenhand.embeddings.dictionary import kind_of
 from evenhand.plans.goal import Goal
@@ -132,7 +132,7 @@ def _carried(attacked: Sequence[Attacked]) -> Exhibit:
         words = one.field.vectors.words
         special = frozenset(words[i].lower() for i in one.field.special)
         for s, side in enumerate(one.field.axis.sides):
-            other = one.field.offers[0][1 - s] if len(one.field.axis.sides) > 1 else None
+            other = one.field.offers[1 - s] if len(one.field.axis.sides) > 1 else None
             for (w, c), tally in _tallies(one, s).items():
                 both = other is not None and c in other.by_row.get(w, ())
                 rows.append(
@@ -192,22 +192,9 @@ def _filters(attacked: Sequence[Attacked], fluency: str | None) -> Exhibit:
     """What every rule removed, for the direction and for the mean placebo."""
     rows: list[Row] = []
     for one in attacked:
-        funnel = one.field.funnel
-        rules = list(funnel[0])
-        for rule in rules:
-            placebo = [f.get(rule, 0) for f in funnel[1:]]
+        for rule, count in one.field.funnel.items():
             rows.append(
-                {"direction": one.field.axis.name, "step": rule if rule != "offered" else "left: alterations of the texts' words",
-                 "alterations": funnel[0][rule], "mean placebo": float(np.mean(placebo)) if placebo else None}
-            )  # fmt: skip
-        for rule, n in one.field.counted.items():
-            rows.append(
-                {
-                    "direction": one.field.axis.name,
-                    "step": f"before any direction: {rule}",
-                    "alterations": n,
-                    "mean placebo": None,
-                }
+                {"direction": one.field.axis.name, "step": rule, "alterations": count, "mean placebo": None}
             )
         if one.field.fluent.good is not None:
             tried, passed = one.field.fluent.tried, one.field.fluent.passed

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from evenhand._estimate import Evidence, evidence
 from evenhand._judge import Correction, judge
-from evenhand._model import BoolArray, Estimate, Finding, FloatArray, Verdict
+from evenhand._model import BoolArray, Estimate, Finding, FloatArray, IntArray, Verdict
+from evenhand.audits.attack_field import Field
 from evenhand.audits.attack_search import Confirmed, Records
-from evenhand.audits.attack_setup import Field
 from evenhand.audits.attack_tests import Excess, asymmetry, mean_of_sides
 from evenhand.audits.scoring import Analysis
 from evenhand.stats.interval import Inference
@@ -31,6 +32,7 @@ class Attacked:
         whole, without: records with all words, and without definitional ones.
         texts: (T,) texts that count: scored, open to the goal, all their searches ended.
         confirmed, confirmed_without: the learned alterations on unseen texts.
+        labels: (T,) labels of the unchanged texts.
         not_repeated: flips that did not come back when asked again.
     """
 
@@ -40,6 +42,7 @@ class Attacked:
     texts: BoolArray
     confirmed: Confirmed | None
     confirmed_without: Confirmed | None
+    labels: IntArray
     not_repeated: int = 0
 
     def strata(self) -> list[tuple[str | None, Records, Confirmed | None]]:
@@ -59,28 +62,54 @@ def add_findings(
     correction: Correction,
 ) -> None:
     """The judged claims first (one family), then what is only described."""
-    claims: list[Evidence] = []
-    checks: list[Excess | None] = []
-    shown: list[Excess] = []
     described: list[Evidence] = []
+    families: dict[str, list[tuple[Evidence, Excess, Excess | None]]] = {}
     for one in attacked:
         for given, records, confirmed in one.strata():
-            for made, excess, check in _claims(one, records, confirmed, given, level):
-                claims.append(made)
-                shown.append(excess)
-                checks.append(check)
+            family = "placebo test" if given is None else f"placebo test, {given}"
+            families.setdefault(family, []).extend(_claims(one, records, confirmed, given, level))
         described += _described(one, level)
+    for family, claims in families.items():
+        analysis.findings += _judged(claims, family, tolerance, correction)
+        _note_resolution(claims, level, correction, analysis)
+    analysis.findings += judge(described, tolerance=None, family="described", correction="none")
 
-    told = {id(e): x for e, x in zip(claims, shown, strict=True)}
+
+def _judged(
+    claims: Sequence[tuple[Evidence, Excess, Excess | None]],
+    family: str,
+    tolerance: tuple[float, float],
+    correction: Correction,
+) -> list[Finding]:
+    excess_of = {_key(made): excess for made, excess, _ in claims}
 
     def say(item: Evidence, verdict: Verdict, bounds: tuple[float, float]) -> str:
-        return _sentence(item, verdict, bounds, by_key[_key(item)])
+        return _sentence(item, verdict, bounds, excess_of[_key(item)])
 
-    by_key = {_key(e): told[id(e)] for e in claims}
-    judged = judge(claims, tolerance=tolerance, family="placebo test", correction=correction, say=say)
-    for finding, excess, check in zip(judged, shown, checks, strict=True):
-        analysis.findings.append(_confirmed(finding, excess, check))
-    analysis.findings += judge(described, tolerance=None, family="described", correction="none")
+    made = [item for item, _, _ in claims]
+    judged = judge(made, tolerance=tolerance, family=family, correction=correction, say=say)
+    return [
+        _confirmed(finding, excess, check) for finding, (_, excess, check) in zip(judged, claims, strict=True)
+    ]
+
+
+def _note_resolution(
+    claims: Sequence[tuple[Evidence, Excess, Excess | None]],
+    level: float,
+    correction: Correction,
+    analysis: Analysis,
+) -> None:
+    """A rank among K placebos cannot be smaller than 1/(K + 1); with several claims that may be too coarse."""
+    counts = [len(excess.placebos) for _, excess, _ in claims if len(excess.placebos)]
+    claimed = 1 if correction == "none" else len(claims)
+    if counts and claimed / (min(counts) + 1) >= 1.0 - level:
+        needed = int(claimed / (1.0 - level)) + 1
+        analysis.note(
+            "too-few-placebos",
+            f"With {min(counts)} placebos and {claimed} claims no adjusted p can fall below {1.0 - level:.2g}, so nothing can be"
+            f" called a disparity. Ask for at least {needed} placebos.",
+            warning=True,
+        )
 
 
 def _key(item: Evidence) -> tuple[str, str, str | None]:
@@ -94,6 +123,8 @@ def _claims(
     tests: list[tuple[str, Callable[..., Excess]]] = [("mean flip rate", mean_of_sides)]
     names = [side.name for side in one.field.axis.sides]
     if len(names) > 1:
+        if len(np.unique(one.labels[one.texts])) > 1:
+            tests.insert(0, ("asymmetry within labels", partial(asymmetry, labels=one.labels)))
         tests.insert(0, ("asymmetry of flip rates", asymmetry))
     found = []
     for measure, test in tests:
@@ -145,7 +176,7 @@ def _confirmed(finding: Finding, excess: Excess, check: Excess | None) -> Findin
         if check is None:
             return replace(finding, rests_on=why)
         return replace(finding, verdict="inconclusive", because=f"{finding.because} But {why}.", rests_on=why)
-    agrees = check.inference.value > 0 and check.signed * excess.signed >= 0
+    agrees = check.inference.value > 0 and float(check.signed @ excess.signed) >= 0
     told = (
         f"on {check.inference.detail['texts']} unseen texts the learned alterations give {100 * check.observed:.1f} %, placebos"
         f" {100 * float(check.placebos.mean()):.1f} % (rank p = {check.p_value:.2g})"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._model import BoolArray, FloatArray, IntArray, Plan, Probes
-from evenhand.audits.attack_setup import Field
+from evenhand.audits.attack_field import Field
 from evenhand.plans.alter import Site, problem
 from evenhand.plans.goal import Goal
 from evenhand.plans.search import MakesSearch, Outcome, Problem, Task, columns_of, lockstep
@@ -83,7 +83,7 @@ def plan_searches(
     Returns:
         plan, records with all words, records without definitional words (None where not `apart`).
     """
-    shape = (len(field.offers), len(field.axis.sides), len(field.sites))
+    shape = (field.directions, len(field.axis.sides), len(field.sites))
     whole = Records.empty(*shape)
     without = Records.empty(*shape) if apart else None
     places: dict[Any, tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]] = {}
@@ -123,12 +123,12 @@ def _tasks_of(
     words = sum(any(c.isalpha() for c in token) for token in field.contexts.tokens[t])
     if not sites:
         return
-    for k in range(len(field.offers)):
-        every = field.options(t, k)
-        strata = [(0, every)]
+    every = field.options(t)
+    rest = field.options(t, apart=True) if apart else every
+    for k, sides_all in enumerate(every):
+        strata = [(0, sides_all)]
         if apart:
-            rest = field.options(t, k, apart=True)
-            strata = [(2, every)] if rest == every else [(0, every), (1, rest)]
+            strata = [(2, sides_all)] if rest[k] == sides_all else [(0, sides_all), (1, rest[k])]
         for stratum, sides in strata:
             for side, options in enumerate(sides):
                 if not any(options):
@@ -278,8 +278,8 @@ def _applied(
     for t in np.flatnonzero(unseen).tolist():
         words = sum(any(c.isalpha() for c in token) for token in field.contexts.tokens[t])
         limit = max(1, int(max_changed * words)) if max_changed > 0 else 0
-        for k in range(len(field.offers)):
-            for side, options in enumerate(field.options(t, k)):
+        for k, sides in enumerate(field.options(t)):
+            for side, options in enumerate(sides):
                 lexicon = lexicons.get((k, side), {})
                 ranked = sorted(_known(field.sites[t], options, lexicon))
                 if ranked and limit:

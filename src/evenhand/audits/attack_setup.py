@@ -1,10 +1,10 @@
-"""What an attack may change: directions and their opposites, placebo directions, and the offers of every place."""
+"""Axes (a direction and its opposite) and the random directions that they are held against."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +12,9 @@ import numpy.typing as npt
 from evenhand._errors import UsageError
 from evenhand.embeddings.dictionary import (
     FUNCTION_WORDS,
-    Chosen,
-    Pools,
-    Rules,
-    choose,
-    pools,
 )
-from evenhand.embeddings.directions import Direction, direction, gender_words, opposite, reverse
-from evenhand.embeddings.fluency import Contexts, Fluency
+from evenhand.embeddings.directions import Direction, direction, gender_words, opposite
 from evenhand.embeddings.vectors import Vectors
-from evenhand.plans.alter import Fluent, Offers, Site, Tagger, fluent, sites_of
 
 Match: TypeAlias = Literal["candidates", "mutual", "none"]
 MOST_ALIKE = 0.3
@@ -169,144 +162,3 @@ def _between(vectors: Vectors, a: int, b: int, length: float) -> Direction:
         words=words,
         pairs=(words,),
     )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Field:
-    """Everything that may be done to the texts along one axis and its placebos.
-
-    Args:
-        axis: the axis. placebos: what they are.
-        offers: per direction (the axis first), per side. offers_apart: the same without definitional words.
-        special: rows of definitional words.
-        funnel: one row a direction: what every rule removed.
-    """
-
-    axis: Axis
-    placebos: Placebos
-    offers: list[tuple[Offers, ...]]
-    offers_apart: list[tuple[Offers, ...]]
-    special: frozenset[int]
-    funnel: list[dict[str, int]]
-    contexts: Contexts
-    sites: list[list[Site]]
-    fluent: Fluent
-    vectors: Vectors
-    match: Match
-    counted: dict[str, int] = field(default_factory=dict)
-
-    def options(self, text: int, k: int, *, apart: bool = False) -> tuple[tuple[tuple[int, ...], ...], ...]:
-        """Per side, per site: the rows of the candidates, after fluency and after matching the sides' budgets.
-
-        Args:
-            k: 0 for the axis, then the placebos. apart: leave out definitional words.
-        """
-        tables = (self.offers_apart if apart else self.offers)[k]
-        good = self.fluent.good
-        found: list[list[tuple[int, ...]]] = [[] for _ in tables]
-        equal = self.match == "candidates" and len(tables) > 1
-        for s, site in enumerate(self.sites[text]):
-            kept = [table.by_row.get(site.row, ()) for table in tables]
-            if good is not None and any(kept):
-                allowed = good[text][s]
-                kept = [tuple([c for c in words if c in allowed]) for words in kept]
-            if equal:
-                n = min(map(len, kept))
-                kept = [words[:n] for words in kept]
-            for side, words in zip(found, kept, strict=True):
-                side.append(words)
-        return tuple([tuple(side) for side in found])
-
-
-def field_of(
-    axis: Axis,
-    contexts: Contexts,
-    vectors: Vectors,
-    rules: Rules,
-    filter: Fluency | None,
-    *,
-    placebos: int,
-    seed: int,
-    match: Match,
-    ratio: float,
-    tagger: Tagger | None = None,
-    extra: Sequence[str] = (),
-) -> Field:
-    """Choose alterations and placebos for one axis, and ask the fluency filter once for all of them.
-
-    Of twice as many placebo pairs as wanted, those are kept whose number of candidates in these texts is nearest to the
-    axis's own, so that the budgets match too.
-    """
-    if match not in get_args(Match):
-        raise UsageError("unknown-match", "there is no such matching", given=match, available=get_args(Match))
-    words = definitional_words(axis, extra)
-    sites = sites_of(contexts, vectors)
-    counts: dict[int, int] = {}
-    for row in sites:
-        for site in row:
-            counts[site.row] = counts.get(site.row, 0) + 1
-    pool = pools(vectors, counts, rules, definitional=words)
-    drawn = draw_placebos(vectors, axis, 2 * placebos, seed=seed, special=words)
-    own = [choose(vectors, pool, side.step, rules) for side in axis.sides]
-    others = [_both_ways(vectors, pool, d, len(axis.sides), rules) for d in drawn.directions]
-    frequency = np.array([counts[r] for r in pool.sources.tolist()], dtype=np.float64)
-    keep = _nearest_budget(frequency, own, others, placebos)
-    kept = Placebos(
-        directions=tuple(drawn.directions[i] for i in keep),
-        cosine=tuple(drawn.cosine[i] for i in keep),
-        wanted=drawn.wanted,
-        skipped=placebos - len(keep),
-    )
-    chosen = [own, *(others[i] for i in keep)]
-    offers = [tuple(Offers.of(pool, c) for c in sides) for sides in chosen]
-    if match == "mutual":
-        offers = [
-            (a.mutual(b), b.mutual(a)) if len(rest) == 1 else (a,)
-            for a, *rest in offers
-            for b in [*rest, a][:1]
-        ]
-    union = _union(offers)
-    allowed = fluent(contexts, sites, union, vectors, filter, ratio=ratio, tagger=tagger)
-    special = frozenset(i for i, w in enumerate(vectors.words) if w.lower() in words)
-    return Field(
-        axis=axis, placebos=kept, offers=offers,
-        offers_apart=[tuple(o.without(special) for o in sides) for sides in offers], contexts=contexts, sites=sites, fluent=allowed, vectors=vectors,
-        special=special, match=match,
-        funnel=[_funnel(sides) for sides in chosen], counted=dict(pool.dropped),
-    )  # fmt: skip
-
-
-def _both_ways(vectors: Vectors, pool: Pools, d: Direction, sides: int, rules: Rules) -> list[Chosen]:
-    steps = [d.step, reverse(d).step][:sides]
-    return [choose(vectors, pool, step, rules) for step in steps]
-
-
-def _offered(frequency: npt.NDArray[np.float64], sides: Sequence[Chosen]) -> float:
-    """Candidates that the texts' words have, over both sides, with the smaller side deciding."""
-    each = [np.diff(c.begin).astype(np.float64) for c in sides]
-    return float(np.minimum.reduce(each) @ frequency) if len(frequency) else 0.0
-
-
-def _nearest_budget(
-    frequency: npt.NDArray[np.float64], own: Sequence[Chosen], others: Sequence[Sequence[Chosen]], count: int
-) -> list[int]:
-    goal = _offered(frequency, own)
-    gaps = np.array([abs(_offered(frequency, sides) - goal) for sides in others])
-    return sorted(np.argsort(gaps, kind="stable")[:count].tolist())
-
-
-def _funnel(sides: Sequence[Chosen]) -> dict[str, int]:
-    total: dict[str, int] = {"offered": sum(len(c.candidate) for c in sides)}
-    for c in sides:
-        for rule, n in c.dropped.items():
-            total[rule] = total.get(rule, 0) + n
-    return total
-
-
-def _union(offers: Sequence[tuple[Offers, ...]]) -> dict[int, list[int]]:
-    found: dict[int, dict[int, None]] = {}
-    for sides in offers:
-        for side in sides:
-            for row, words in side.by_row.items():
-                found.setdefault(row, {}).update(dict.fromkeys(words))
-    return {row: list(words) for row, words in found.items()}
