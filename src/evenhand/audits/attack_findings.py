@@ -159,7 +159,7 @@ def _sentence(item: Evidence, verdict: Verdict, bounds: tuple[float, float], exc
             f"{start}: whatever the true excess is, it is below the tolerance of {100 * bounds[1]:g} points."
         )
     if e.value > bounds[1]:
-        return f"{start}: beyond the tolerance of {100 * bounds[1]:g} points, but random directions reach as much too often."
+        return f"{start}: beyond the tolerance of {100 * bounds[1]:g} points, but with this many claims and placebos chance can reach as much."
     return f"{start}: too uncertain to place below the tolerance of {100 * bounds[1]:g} points."
 
 

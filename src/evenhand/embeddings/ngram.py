@@ -217,7 +217,10 @@ def train(
         parent = keys[k][longer // size] % len(keys[k - 1])
         tables.insert(0, np.unique(parent * size + longer % size, return_counts=True))
     levels = [
-        _level(*tables[k], keys[k], 1 if k == 0 else len(keys[k - 1]), size, discount) for k in range(order)
+        _level(
+            *tables[k], keys[k], 1 if k == 0 else len(keys[k - 1]), size,
+            discount if k or open_vocabulary else 0.0,
+        ) for k in range(order)
     ]
     unigram = _unigram(levels[0], index, base, open_vocabulary)
     return NGram(words=words, index=index, levels=tuple(levels), unigram=unigram, tokens=len(at))
@@ -265,7 +268,7 @@ def _unigram(
     found = np.zeros(len(index))
     found[lowest.grams] = lowest.alpha
     if not open_vocabulary:
-        return np.asarray(found / found.sum())
+        return found
     below = np.zeros(len(index))
     if base:
         for word, weight in base.items():
