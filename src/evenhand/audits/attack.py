@@ -158,8 +158,9 @@ def attack(
     axes = axes_of(directions, space, strength)
     parts: Any = from_path(tagger).function if isinstance(tagger, str) else tagger
     effort = Effort(
-        make=_search(search, search_options), max_queries=max_queries, max_changed=max_changed, seed=seed
-    )
+        make=_search(search, search_options), max_queries=max_queries, max_changed=max_changed, seed=seed,
+        block=50_000 if budget is None else max(200, budget // 10),
+    )  # fmt: skip
     bounds = (float("-inf"), tolerance_of(tolerance)[1])
     chosen = _subject(subject, budget, rate)
     analysis, attacked, read_by = Analysis(), [], None
@@ -288,6 +289,9 @@ class _Asking:
         )  # fmt: skip
         self.stopped = self.stopped or found.stopped
         for reason, n in found.failures.items():
+            if reason.startswith("not asked"):
+                self.asked, self.failed = self.asked - n, self.failed - n
+                continue
             self.reasons[reason] = self.reasons.get(reason, 0) + n
         return found
 

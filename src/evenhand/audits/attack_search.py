@@ -64,12 +64,15 @@ class Effort:
 
     Args:
         make: the search. max_queries: for one text in one direction. max_changed: share of a text's words.
+        block: states (estimated) that are searched side by side; a smaller block leaves more finished texts behind when a
+            budget ends.
     """
 
     make: MakesSearch
     max_queries: int
     max_changed: float
     seed: int
+    block: int = 50_000
 
 
 def plan_searches(
@@ -108,7 +111,7 @@ def plan_searches(
             yield from listed
 
     plan = lockstep(
-        _blocks(tasks(), effort.max_queries), effort.make, goal, names=goal.names,
+        _blocks(tasks(), effort), effort.make, goal, names=goal.names,
         max_queries=effort.max_queries, into=store,
     )  # fmt: skip
     return plan, whole, without
@@ -143,16 +146,17 @@ def _tasks_of(
                 yield Task(text=t, problem=made, key=key, seed=seed)
 
 
-def _blocks(tasks: Iterator[Task], max_queries: int) -> Iterator[list[Task]]:
+def _blocks(tasks: Iterator[Task], effort: Effort) -> Iterator[list[Task]]:
     block: list[Task] = []
-    size = 0
+    size = states = 0
     for task in tasks:
-        many = min(max_queries, 8 * sum(len(o) for o in task.problem.options))
+        many = min(effort.max_queries, 8 * sum(len(o) for o in task.problem.options))
         size += many * sum(len(p) for p in task.problem.pieces)
+        states += many
         block.append(task)
-        if size > BLOCK_CHARACTERS:
+        if size > BLOCK_CHARACTERS or states > effort.block:
             yield block
-            block, size = [], 0
+            block, size, states = [], 0, 0
     if block:
         yield block
 

@@ -218,9 +218,13 @@ def train(
         tables.insert(0, np.unique(parent * size + longer % size, return_counts=True))
     levels = [
         _level(
-            *tables[k], keys[k], 1 if k == 0 else len(keys[k - 1]), size,
+            *tables[k],
+            keys[k],
+            1 if k == 0 else len(keys[k - 1]),
+            size,
             discount if k or open_vocabulary else 0.0,
-        ) for k in range(order)
+        )
+        for k in range(order)
     ]
     unigram = _unigram(levels[0], index, base, open_vocabulary)
     return NGram(words=words, index=index, levels=tuple(levels), unigram=unigram, tokens=len(at))
