@@ -54,13 +54,15 @@ def test_a_model_that_weighs_the_direction_is_found() -> None:
 
 def test_the_direction_of_the_effect_is_right() -> None:
     """Against a biased intercept only one direction can flip, and it is the planted one."""
-    model = linear({w: 6 * x for w, x in SPACE.loading.items()}, bias=-6.0)
+    model = linear({w: 6 * x for w, x in SPACE.loading.items()}, bias=-3.0)
     result = attack(
         model, TEXTS, embeddings=SPACE.vectors, fluency="none", placebos=79, definitional="include"
     )
     rates = {f.estimate.group: f.estimate.value for f in result.findings if f.estimate.measure == "flip rate" and f.estimate.given is None and f.estimate.contrast == "rate"}  # fmt: skip
     assert rates["woman-man"] > rates["man-woman"] + 0.2
-    assert judged(result)["asymmetry within labels"].verdict == "disparity"
+    for row in result.exhibits["traces"].rows():
+        if row["example"].startswith("woman-man") and not row["change"]:
+            assert row["label"] == "low"
 
 
 def test_a_model_that_reacts_to_any_change_is_not_called_biased() -> None:
