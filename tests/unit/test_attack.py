@@ -96,7 +96,7 @@ def test_a_model_that_never_flips_is_within_tolerance_only_with_enough_texts() -
 def test_placebos_get_exactly_the_budget_of_the_direction() -> None:
     """Otherwise a direction with more candidates flips more labels for that reason alone."""
     result = attack(GENDERED, TEXTS, embeddings=SPACE.vectors, fluency="none", placebos=9)
-    last = [r for r in result.exhibits["filters"].rows() if str(r["step"]).startswith("left: candidates")][0]
+    last = next(r for r in result.exhibits["filters"].rows() if str(r["step"]).startswith("left: candidates"))
     assert last["alterations"] == last["mean placebo"]
     covered = result.exhibits["placebos"].columns["alterable texts"]
     assert len(set(covered)) == 1

@@ -114,7 +114,7 @@ def test_beam_needs_fewer_queries_than_the_published_search() -> None:
     for case in range(20):
         worth = rng.normal(0, 0.08, (6, 6))
         made = Problem(
-            pieces=tuple(x for i in range(6) for x in (" ", f"o{i}")) + ("",),
+            pieces=(*(x for i in range(6) for x in (" ", f"o{i}")), ""),
             options=tuple(tuple(f"w{i}{j}" for j in range(6)) for i in range(6)),
             limit=3,
             base_loss=0.8,

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from evenhand._errors import DataError
 from evenhand.embeddings.vectors import Matrix, Vectors, from_arrays
 
-BLOCK = 1 << 24
+BLOCK = 1 << 22
 MOST_BAD = 0.05
 """Share of lines of the wrong width beyond which a file is not taken for vectors."""
 Bytes = npt.NDArray[np.uint8]
@@ -153,7 +153,7 @@ def _shape(head: bytes, path: Path) -> tuple[int | None, int]:
 
 
 def _blocks(file: BinaryIO, *, skip_header: bool) -> Iterator[bytes]:
-    """Whole lines, about 16 MB at a time."""
+    """Whole lines, about 4 MB at a time."""
     if skip_header:
         file.readline()
     rest = b""
