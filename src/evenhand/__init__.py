@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from evenhand._run import ask
     from evenhand._store import Journal
     from evenhand.audits.amplification import audit_amplification
+    from evenhand.audits.attack import attack
     from evenhand.audits.balance import Balanced, balance
     from evenhand.audits.notebook import regression_table
     from evenhand.audits.predictions import audit_predictions
@@ -68,6 +69,7 @@ _PUBLIC: dict[str, str] = {
     "ask": "evenhand._run",
     "audit_amplification": "evenhand.audits.amplification",
     "audit_predictions": "evenhand.audits.predictions",
+    "attack": "evenhand.audits.attack",
     "audit_scores": "evenhand.audits.scores",
     "audit_text": "evenhand.audits.text",
     "balance": "evenhand.audits.balance",
@@ -119,6 +121,7 @@ __all__ = [
     "Terms",
     "Texts",
     "ask",
+    "attack",
     "audit_amplification",
     "audit_predictions",
     "audit_scores",

@@ -31,6 +31,7 @@ AUDITS: dict[str, str] = {
     "scores": "evenhand.audits.scores:audit_scores",
     "amplification": "evenhand.audits.amplification:audit_amplification",
     "predictions": "evenhand.audits.predictions:audit_predictions",
+    "attack": "evenhand.audits.attack:attack",
 }
 """Kind → "module:function"."""
 

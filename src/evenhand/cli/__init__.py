@@ -32,6 +32,8 @@ COMMANDS = (
     "scores",
     "predictions",
     "amplification",
+    "attack",
+    "embeddings",
     "specs",
     "results",
     "journal",

@@ -45,6 +45,12 @@ def plan(
     spec = read_spec(file)
     if spec.kind not in LIVE:
         raise UsageError("nothing-to-plan", f"the {spec.kind} audit asks no subject", given=spec.kind)
+    if spec.kind == "attack":
+        from evenhand.audits.attack_forecast import forecast_attack
+
+        for line in forecast_attack(spec.arguments, price=price, rate=rate):
+            typer.echo(line)
+        return
     told = forecast(
         spec.arguments,
         price=price,

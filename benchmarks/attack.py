@@ -1,0 +1,184 @@
+"""Speed of the attack's parts, as ratios measured in one run: vectors, neighbours, n-grams, searches.
+
+python benchmarks/attack.py [--words 100000] [--width 300] [--tweets davidson_labeled_data.csv --glove glove.txt]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.audits.attack import attack
+from evenhand.embeddings.neighbours import nearest
+from evenhand.embeddings.ngram import tokens_of, train
+from evenhand.embeddings.vectors import from_arrays, vectors
+
+
+def cpu(job: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU seconds of this process, and what the job returned."""
+    begin = time.process_time()
+    found = job()
+    return time.process_time() - begin, found
+
+
+def neighbours(words: int, width: int, rows: int) -> None:
+    """Both directions against the bare product, a further direction, and gensim's loop on a few words."""
+    rng = np.random.default_rng(0)
+    space = from_arrays([f"w{i}" for i in range(words)], rng.normal(size=(words, width)).astype(np.float32))
+    steps = [space.unit[i] - space.unit[i + 1] for i in range(3)]
+    some = np.arange(rows)
+    block = 12_000_000 // (4 * words)
+    out = np.empty((block, words), dtype=np.float32)
+
+    def bare() -> None:
+        for start in range(0, rows, block):
+            part = space.unit[start : min(rows, start + block)]
+            np.matmul(part, space.unit.T, out=out[: len(part)])
+
+    bare_s, _ = cpu(bare)
+    two_s, _ = cpu(lambda: nearest(space, some, steps[:2], n=10))
+    three_s, _ = cpu(lambda: nearest(space, some, steps, n=10))
+    print(
+        f"{words:,} × {width}, {rows:,} words: product {bare_s:.2f} s, both directions {two_s:.2f} s = {two_s / bare_s:.2f} ×,"
+    )
+    print(
+        f"  a further direction {(three_s - two_s) / bare_s:.2f} ×; peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB"
+    )
+    try:
+        from gensim.models import KeyedVectors
+    except ImportError:
+        return
+    keyed = KeyedVectors(width)
+    keyed.add_vectors(list(space.words), np.array(space.unit))
+    keyed.fill_norms()
+    few = 40
+    peer_s, _ = cpu(lambda: [keyed.most_similar([f"w{i + 5}", "w0"], ["w1"], topn=10) for i in range(few)])
+    print(
+        f"  gensim's loop, one direction: {peer_s / few * words:.0f} s for all words, {peer_s / few / (two_s / 2 / rows):.1f} × ours"
+    )
+
+
+def loading(words: int, width: int) -> None:
+    """A GloVe text file against gensim's loader, and the second load from the cache."""
+    rng = np.random.default_rng(1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "glove.txt"
+        with path.open("w", encoding="utf-8") as file:
+            for start in range(0, words, 10_000):
+                block = rng.normal(size=(min(10_000, words - start), width))
+                for i, row in enumerate(block):
+                    file.write(f"w{start + i} " + " ".join(f"{x:.5f}" for x in row) + "\n")
+        ours_s, _ = cpu(lambda: vectors(path, cache=Path(folder) / "cache"))
+        again = time.perf_counter()
+        vectors(path, cache=Path(folder) / "cache")
+        again = time.perf_counter() - again
+        print(f"{words:,} × {width} GloVe text: {ours_s:.2f} CPU s, second load {again:.3f} s")
+        try:
+            from gensim.models import KeyedVectors
+        except ImportError:
+            return
+        peer_s, _ = cpu(lambda: KeyedVectors.load_word2vec_format(str(path), no_header=True))
+        print(f"  gensim {peer_s:.2f} CPU s = {peer_s / ours_s:.1f} ×")
+
+
+def language_model(lines: list[str]) -> None:
+    """Training and candidates a second."""
+    tokens = [tokens_of(t) for t in lines]
+    tokens = (tokens * (1 + 1_000_000 // max(1, sum(map(len, tokens)))))[: len(tokens) * 40]
+    train_s, model = cpu(lambda: train(tokens, order=3))
+    rng = np.random.default_rng(0)
+    n = 100_000
+    rows = rng.integers(0, len(tokens), n)
+    rows = np.array([r for r in rows.tolist() if tokens[r]])
+    places = np.array([rng.integers(len(tokens[r])) for r in rows.tolist()])
+    words = [model.words[i] for i in rng.integers(3, len(model.words), len(rows))]
+    kept = sorted(set(rows.tolist()))
+    number = {r: i for i, r in enumerate(kept)}
+    used = [tokens[r] for r in kept]
+    rows = np.array([number[r] for r in rows.tolist()])
+    ask_s, _ = cpu(lambda: model.log_ratios(used, rows, places, words))
+    print(
+        f"n-gram model: {model.tokens / train_s / 1e6:.2f} million tokens/s, {len(rows) / ask_s:,.0f} candidates/s"
+    )
+
+
+def searches(tweets: list[str], labels: list[int], glove: str, placebos: int) -> None:
+    """Beam against the published genetic algorithm on a linear model, and the share of CPU inside the subject."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    texts, held = tweets[:12_000], tweets[12_000:12_300]
+    features = TfidfVectorizer(min_df=3, sublinear_tf=True)
+    model = LogisticRegression(C=10, max_iter=300).fit(features.fit_transform(texts), labels[:12_000])
+    inside = [0.0]
+
+    def predict(inputs: list[str]) -> dict[str, Any]:
+        begin = time.process_time()
+        p = model.predict_proba(features.transform(inputs))
+        inside[0] += time.process_time() - begin
+        return {"fine": p[:, 0], "abusive": p[:, 1]}
+
+    space = vectors(glove)
+    for search in ("beam", "genetic", "genetic-practice"):
+        inside[0] = 0.0
+        spent, result = cpu(
+            lambda s=search: attack(
+                predict,
+                held,
+                embeddings=space,
+                placebos=0,
+                search=s,
+                max_queries=100_000,
+                holdout=0,
+                definitional="include",
+            )
+        )
+        rows = [f.estimate for f in result.findings if f.estimate.given is None]
+        flips = sum(
+            round((e.value or 0) * e.n) for e in rows if e.measure == "flip rate" and e.contrast == "rate"
+        )
+        queries = sum((e.value or 0) * e.n for e in rows if e.measure == "queries for a text")
+        print(
+            f"{search}: {flips} flips, {queries:,.0f} queries, {1000 * spent / (2 * len(held)):.1f} CPU ms a text and direction,"
+            f" {100 * inside[0] / spent:.0f} % inside the subject"
+        )
+    begin = time.perf_counter()
+    spent, _ = cpu(lambda: attack(predict, tweets[12_000:13_000], embeddings=space, placebos=placebos))
+    print(
+        f"1,000 texts × 2 directions × {placebos} placebos: {time.perf_counter() - begin:.0f} s, {spent:.0f} CPU s"
+    )
+
+
+def main() -> None:
+    """Run what the arguments allow."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--words", type=int, default=100_000)
+    parser.add_argument("--width", type=int, default=300)
+    parser.add_argument("--rows", type=int, default=4_000)
+    parser.add_argument("--file-words", type=int, default=40_000)
+    parser.add_argument("--placebos", type=int, default=99)
+    parser.add_argument("--tweets", type=Path)
+    parser.add_argument("--glove")
+    options = parser.parse_args()
+    neighbours(options.words, options.width, options.rows)
+    loading(options.file_words, options.width)
+    if options.tweets:
+        with options.tweets.open(encoding="utf-8", newline="") as file:
+            rows = [(r["tweet"], int(r["class"] != "2")) for r in csv.DictReader(file)]
+        order = np.random.default_rng(0).permutation(len(rows))
+        lines = [rows[i][0] for i in order]
+        language_model(lines)
+        if options.glove:
+            searches(lines, [rows[i][1] for i in order], options.glove, options.placebos)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,327 @@
+"""Running the searches of one axis and its placebos, and the confirmation on texts that the search did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand._model import BoolArray, FloatArray, IntArray, Plan, Probes
+from evenhand.audits.attack_field import Field
+from evenhand.plans.alter import Site, problem
+from evenhand.plans.goal import Goal
+from evenhand.plans.search import MakesSearch, Outcome, Problem, Task, columns_of, lockstep
+
+BLOCK_CHARACTERS = 24_000_000
+"""Characters of altered texts that one block of searches may hold at a time (estimated)."""
+Moves = tuple[tuple[int, int], ...]
+"""(site, row of the word that stands there now), in the order of the changes."""
+
+
+@dataclass(kw_only=True)
+class Records:
+    """What the searches found: arrays of shape (directions, sides, texts), the axis first, then its placebos.
+
+    Args:
+        open: the text has an alterable word there. won: the goal was reached. moved: by how much the loss fell.
+        changed: words changed. queries: states asked for. single: mean fall of the loss over all single changes.
+        moves: (direction, side, text) → the changes of a search that found something.
+        options_seen: candidates a text had. done: (texts,) all its searches ended.
+    """
+
+    open: BoolArray
+    won: BoolArray
+    moved: FloatArray
+    changed: IntArray
+    queries: IntArray
+    single: FloatArray
+    options_seen: IntArray
+    done: BoolArray
+    moves: dict[tuple[int, int, int], Moves] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, directions: int, sides: int, texts: int) -> Records:
+        """Nothing found yet."""
+        shape = (directions, sides, texts)
+        return cls(
+            open=np.zeros(shape, dtype=np.bool_),
+            won=np.zeros(shape, dtype=np.bool_),
+            moved=np.zeros(shape),
+            changed=np.zeros(shape, dtype=np.int32),
+            queries=np.zeros(shape, dtype=np.int32),
+            single=np.full(shape, np.nan),
+            options_seen=np.zeros(shape, dtype=np.int32),
+            done=np.zeros(texts, dtype=np.bool_),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How hard each search tries.
+
+    Args:
+        make: the search. max_queries: for one text in one direction. max_changed: share of a text's words.
+        block: states (estimated) that are searched side by side; a smaller block leaves more finished texts behind when a
+            budget ends.
+    """
+
+    make: MakesSearch
+    max_queries: int
+    max_changed: float
+    seed: int
+    block: int = 50_000
+
+
+def plan_searches(
+    field: Field, goal: Goal, effort: Effort, texts: Sequence[int], *, apart: bool
+) -> tuple[Plan, Records, Records | None]:
+    """The plan that runs every search, and the records that it fills.
+
+    Args:
+        texts: which texts. apart: also search without definitional words; where that changes nothing, nothing is asked.
+
+    Returns:
+        plan, records with all words, records without definitional words (None where not `apart`).
+    """
+    shape = (field.directions, len(field.axis.sides), len(field.sites))
+    whole = Records.empty(*shape)
+    without = Records.empty(*shape) if apart else None
+    places: dict[Any, tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]] = {}
+    waiting = np.zeros(len(field.sites), dtype=np.int64)
+
+    def store(task: Task, outcome: Outcome) -> None:
+        stratum, k, side, t = task.key
+        sites, options = places.pop(task.key)
+        for records in (whole, without) if stratum == 2 else ((whole,) if stratum == 0 else (without,)):
+            if records is not None:
+                _store(records, (k, side, t), task.problem, outcome, sites, options)
+        waiting[t] -= 1
+        if waiting[t] == 0:
+            whole.done[t] = True
+
+    def tasks() -> Iterator[Task]:
+        for t in texts:
+            listed = list(_tasks_of(field, goal, effort, t, apart=apart, places=places))
+            waiting[t] = len(listed)
+            if not listed:
+                whole.done[t] = True
+            yield from listed
+
+    plan = lockstep(
+        _blocks(tasks(), effort), effort.make, goal, names=goal.names,
+        max_queries=effort.max_queries, into=store,
+    )  # fmt: skip
+    return plan, whole, without
+
+
+def _tasks_of(
+    field: Field, goal: Goal, effort: Effort, t: int, *, apart: bool,
+    places: dict[Any, tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]],
+) -> Iterator[Task]:  # fmt: skip
+    """Stratum 0: all words; 1: without definitional words; 2: both, where they are the same."""
+    text, sites = field.contexts.texts[t], field.sites[t]
+    words = sum(any(c.isalpha() for c in token) for token in field.contexts.tokens[t])
+    if not sites:
+        return
+    every = field.options(t)
+    rest = field.options(t, apart=True) if apart else every
+    for k, sides_all in enumerate(every):
+        strata = [(0, sides_all)]
+        if apart:
+            strata = [(2, sides_all)] if rest[k] == sides_all else [(0, sides_all), (1, rest[k])]
+        for stratum, sides in strata:
+            for side, options in enumerate(sides):
+                if not any(options):
+                    continue
+                made, used = problem(
+                    text, sites, options, field.vectors, words=words, max_changed=effort.max_changed,
+                    base_loss=float(goal.base_loss[t]),
+                )  # fmt: skip
+                key = (stratum, k, side, t)
+                places[key] = (used, options)
+                seed = (effort.seed * 1_000_003 + t * 1_009 + k * 7 + side) & 0x7FFFFFFF
+                yield Task(text=t, problem=made, key=key, seed=seed)
+
+
+def _blocks(tasks: Iterator[Task], effort: Effort) -> Iterator[list[Task]]:
+    block: list[Task] = []
+    size = states = 0
+    for task in tasks:
+        many = min(effort.max_queries, 8 * sum(len(o) for o in task.problem.options))
+        size += many * sum(len(p) for p in task.problem.pieces)
+        states += many
+        block.append(task)
+        if size > BLOCK_CHARACTERS or states > effort.block:
+            yield block
+            block, size, states = [], 0, 0
+    if block:
+        yield block
+
+
+def _store(
+    records: Records, at: tuple[int, int, int], made: Problem, outcome: Outcome,
+    sites: tuple[int, ...], options: tuple[tuple[int, ...], ...],
+) -> None:  # fmt: skip
+    records.open[at] = made.limit > 0
+    records.won[at] = outcome.won
+    records.moved[at] = made.base_loss - outcome.loss if np.isfinite(outcome.loss) else 0.0
+    records.changed[at] = len(outcome.state)
+    records.queries[at] = outcome.queries
+    records.options_seen[at] = sum(len(o) for o in options)
+    if outcome.single_mean is not None:
+        records.single[at] = outcome.single_mean
+    if outcome.state:
+        records.moves[at] = tuple((sites[p], options[sites[p]][c]) for p, c in outcome.state)
+
+
+def altered(field: Field, text: int, moves: Moves) -> str:
+    """A text with words replaced."""
+    raw, sites = field.contexts.texts[text], field.sites[text]
+    pieces, at = [], 0
+    for s, row in sorted(moves):
+        site = sites[s]
+        pieces += [raw[at : site.start], site.spelled(field.vectors.words[row])]
+        at = site.end
+    return "".join([*pieces, raw[at:]])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Confirmed:
+    """The alterations that carried flips in one half of the texts, applied blindly to the other half.
+
+    Args:
+        open: (directions, sides, texts) a learned alteration applies. won, moved: as in Records.
+        seen, unseen: (texts,) the two halves.
+    """
+
+    open: BoolArray
+    won: BoolArray
+    moved: FloatArray
+    seen: BoolArray
+    unseen: BoolArray
+    applied: dict[tuple[int, int, int], Moves]
+
+
+def halves(texts: Sequence[int], n: int, share: float, seed: int) -> tuple[BoolArray, BoolArray]:
+    """(seen, unseen): a random part `share` of the texts is kept for confirmation."""
+    rng = np.random.default_rng([seed, 71])
+    order = rng.permutation(np.array(sorted(texts), dtype=np.int64))
+    cut = round(len(order) * share)
+    seen, unseen = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    unseen[order[:cut]] = True
+    seen[order[cut:]] = True
+    return seen, unseen
+
+
+def learned(
+    field: Field, records: Records, seen: BoolArray
+) -> dict[tuple[int, int], dict[tuple[int, int], float]]:
+    """(direction, side) → (source row, target row) → how much it carried in the texts seen.
+
+    Flips count first, the fall of the loss decides between equals; a change of several words shares its worth.
+    """
+    found: dict[tuple[int, int], dict[tuple[int, int], float]] = {}
+    for (k, side, t), moves in records.moves.items():
+        if not seen[t]:
+            continue
+        worth = float(records.won[k, side, t]) + 1e-6 * float(np.tanh(records.moved[k, side, t]))
+        lexicon = found.setdefault((k, side), {})
+        for s, row in moves:
+            pair = (field.sites[t][s].row, row)
+            lexicon[pair] = lexicon.get(pair, 0.0) + worth / len(moves)
+    return found
+
+
+def plan_confirmation(
+    field: Field, goal: Goal, records: Records, seen: BoolArray, unseen: BoolArray, *, max_changed: float,
+    chunk: int = 5_000,
+) -> tuple[Plan, Confirmed]:  # fmt: skip
+    """One altered text for each unseen text, direction and side, with the best learned alterations; one query each."""
+    shape = records.won.shape
+    made = Confirmed(
+        open=np.zeros(shape, dtype=np.bool_), won=np.zeros(shape, dtype=np.bool_), moved=np.zeros(shape),
+        seen=seen, unseen=unseen, applied={},
+    )  # fmt: skip
+
+    def plan() -> Plan:
+        keys: list[tuple[int, int, int]] = []
+        inputs: list[str] = []
+        for key, moves in _applied(field, records, seen, unseen, max_changed):
+            made.applied[key] = moves
+            keys.append(key)
+            inputs.append(altered(field, key[2], moves))
+            if len(keys) >= chunk:
+                yield from _settle(inputs, keys, goal, made)
+                keys, inputs = [], []
+        if keys:
+            yield from _settle(inputs, keys, goal, made)
+
+    return plan(), made
+
+
+def _settle(inputs: list[str], keys: list[tuple[int, int, int]], goal: Goal, made: Confirmed) -> Plan:
+    places = {text: i for i, text in enumerate(dict.fromkeys(inputs))}
+    replies = yield Probes(inputs=list(places))
+    scores = columns_of(replies, goal.names, len(places))[[places[text] for text in inputs]]
+    texts = np.array([t for _, _, t in keys], dtype=np.int64)
+    loss, won = goal(scores, texts)
+    for key, value, flip in zip(keys, loss.tolist(), won.tolist(), strict=True):
+        if np.isfinite(value):
+            made.open[key] = True
+            made.won[key] = flip
+            made.moved[key] = goal.base_loss[key[2]] - value
+
+
+def _applied(
+    field: Field, records: Records, seen: BoolArray, unseen: BoolArray, max_changed: float
+) -> Iterator[tuple[tuple[int, int, int], Moves]]:
+    lexicons = learned(field, records, seen)
+    for t in np.flatnonzero(unseen).tolist():
+        words = sum(any(c.isalpha() for c in token) for token in field.contexts.tokens[t])
+        limit = max(1, int(max_changed * words)) if max_changed > 0 else 0
+        for k, sides in enumerate(field.options(t)):
+            for side, options in enumerate(sides):
+                lexicon = lexicons.get((k, side), {})
+                ranked = sorted(_known(field.sites[t], options, lexicon))
+                if ranked and limit:
+                    yield (k, side, t), tuple((s, row) for _, s, row in ranked[:limit])
+
+
+def _known(
+    sites: Sequence[Site], options: Sequence[Sequence[int]], lexicon: dict[tuple[int, int], float]
+) -> Iterator[tuple[float, int, int]]:
+    """(−worth, site, row) of the best learned word of every site."""
+    if not lexicon:
+        return
+    for s, rows in enumerate(options):
+        source = sites[s].row
+        worth = [(lexicon.get((source, row), 0.0), row) for row in rows]
+        best = max(worth, default=(0.0, -1))
+        if best[0] > 0:
+            yield -best[0], s, best[1]
+
+
+def plan_again(
+    field: Field, goal: Goal, records: Sequence[Records], fails: Callable[[int], None], chunk: int = 5_000
+) -> Plan:
+    """Asks every flip once more; one that does not come back is no flip (for subjects that answer differently)."""
+    for one in records:
+        keys = [key for key in one.moves if one.won[key]]
+        for start in range(0, len(keys), chunk):
+            part = keys[start : start + chunk]
+            replies = yield Probes(inputs=[altered(field, t, one.moves[k, s, t]) for k, s, t in part])
+            scores = columns_of(replies, goal.names, len(part))
+            _, won = goal(scores, np.array([t for _, _, t in part], dtype=np.int64))
+            for key, flip in zip(part, won.tolist(), strict=True):
+                if not flip:
+                    one.won[key] = False
+                    fails(1)
+
+
+def rate_over(won: npt.NDArray[Any], over: npt.NDArray[Any]) -> FloatArray:
+    """Share of `over` that won, along the last axis; 0 where there is nothing."""
+    n = over.sum(axis=-1)
+    return np.asarray(np.where(n > 0, (won & over).sum(axis=-1) / np.maximum(n, 1), 0.0))

@@ -1,0 +1,133 @@
+"""The placebo test: is a direction worse than random directions like it? And what it exceeds them by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand._model import BoolArray, FloatArray, IntArray
+from evenhand.stats.interval import Inference, check_level, from_standard_error
+
+TINY = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Excess:
+    """One statistic of a direction against its placebos.
+
+    Args:
+        observed: T₀ of the direction. placebos: (K,) T of each placebo.
+        p_value: (1 + #{T_k ≥ T₀})/(K + 1). inference: T₀ − mean T_k with its interval.
+        signed: per group, the sum before the absolute value.
+    """
+
+    observed: float
+    placebos: FloatArray
+    p_value: float | None
+    inference: Inference
+    signed: FloatArray
+
+
+def rank_p(observed: float, placebos: npt.ArrayLike) -> float:
+    """Randomisation p: (1 + #{T_k ≥ T₀})/(K + 1); a tie counts against the finding.
+
+    >>> rank_p(3.0, [1.0, 2.0, 3.0])
+    0.5
+    """
+    values = np.asarray(placebos, dtype=np.float64)
+    return float((1 + np.sum(values >= observed - TINY)) / (len(values) + 1))
+
+
+def asymmetry(
+    values: FloatArray | BoolArray,
+    open_: BoolArray,
+    texts: BoolArray,
+    *,
+    labels: IntArray | None = None,
+    level: float = 0.95,
+) -> Excess:
+    """|mean of one side − mean of the other| against the same of the placebos, paired over texts.
+
+    Args:
+        values: (1 + K, 2, T) what is averaged (flips, or score moved), the direction first.
+        open_: (1 + K, 2, T) texts alterable there. texts: (T,) which texts count.
+        labels: (T,) labels of the unchanged texts: the difference is then taken within each label, and the absolute
+            differences are averaged by the labels' shares. One side may push texts into a label and the other out of it:
+            over all texts that cancels.
+    """
+    over = open_.any(axis=1) & texts
+    gap = np.where(open_, values, 0.0)
+    groups = np.zeros(values.shape[-1], dtype=np.int64) if labels is None else labels
+    rates = values.dtype == np.bool_
+    return _against(gap[:, 0] - gap[:, 1], over, groups=groups, rates=rates, level=level)
+
+
+def mean_of_sides(
+    values: FloatArray | BoolArray, open_: BoolArray, texts: BoolArray, *, level: float = 0.95
+) -> Excess:
+    """The mean over both sides (or the only one) against the same of the placebos."""
+    over = open_.any(axis=1) & texts
+    mean = np.where(open_, values, 0.0).mean(axis=1)
+    return _against(mean, over, groups=None, rates=values.dtype == np.bool_, level=level)
+
+
+def _against(
+    values: FloatArray, over: BoolArray, *, groups: IntArray | None, rates: bool, level: float
+) -> Excess:
+    """values, over: (1 + K, T). With groups the statistic is Σ_g (n_g/n)·|mean_g|, else the mean.
+
+    The interval of the excess: texts are a sample (linearised, the same texts for all directions, so paired) and placebos
+    are a sample; both add to the variance (degrees of freedom by Satterthwaite).
+    """
+    check_level(level)
+    n = over.sum(axis=1)
+    used = np.concatenate([[True], n[1:] > 0])
+    values, over, n = values[used] * over[used], over[used], n[used]
+    count = len(values) - 1
+    method = f"rank among {count} placebo directions; interval over texts and placebos"
+    if not n[0] or count < 1:
+        why = "no text can be altered along this direction" if not n[0] else "no placebo direction"
+        empty = Inference(level=level, method=method, why_not=why)
+        return Excess(observed=0.0, placebos=np.empty(0), p_value=None, inference=empty, signed=np.zeros(1))
+    signs, signed = _signs(values, groups)
+    statistic = (signs * values).sum(axis=1) / n
+    share = n / values.shape[1]
+    influence = over * (signs * values - statistic[:, None]) / share[:, None]
+    paired = influence[0] - influence[1:].mean(axis=0)
+    texts = values.shape[1]
+    from_texts = float(paired.var(ddof=1) / texts) if texts > 1 else float("inf")
+    least = 1.0 / (n[0] + 2.0)
+    if rates:  # no flip in n texts is no proof that there is none
+        from_texts = max(from_texts, least * (1.0 - least) / n[0])
+    from_placebos = float(statistic[1:].var(ddof=1) / count) if count > 1 else float("inf")
+    variance = from_texts + from_placebos
+    excess = float(statistic[0] - statistic[1:].mean())
+    if not np.isfinite(variance):
+        empty = Inference(
+            value=excess, level=level, method=method, why_not="too few texts or placebos for an interval"
+        )
+    elif variance > 0:
+        freedom = variance**2 / (from_texts**2 / max(1, int(n[0]) - 1) + from_placebos**2 / max(1, count - 1))
+        empty = from_standard_error(excess, float(np.sqrt(variance)), df=freedom, level=level, method=method)
+    else:
+        empty = Inference(value=excess, low=excess, high=excess, se=0.0, level=level, method=method)
+    p = rank_p(float(statistic[0]), statistic[1:])
+    made = empty.with_(p_value=p, detail={"texts": int(n[0]), "placebos": count})
+    return Excess(
+        observed=float(statistic[0]),
+        placebos=np.asarray(statistic[1:]),
+        p_value=p,
+        inference=made,
+        signed=signed,
+    )
+
+
+def _signs(values: FloatArray, groups: IntArray | None) -> tuple[FloatArray, FloatArray]:
+    """The sign of every direction's mean in the group of every text, and the sums of the first direction per group."""
+    if groups is None:
+        return np.ones((1, 1)), np.array([float(values[0].sum())])
+    levels, codes = np.unique(groups, return_inverse=True)
+    sums = np.stack([values[:, codes == g].sum(axis=1) for g in range(len(levels))], axis=1)
+    return np.where(sums < 0, -1.0, 1.0)[:, codes], sums[0]

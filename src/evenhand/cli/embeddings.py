@@ -1,0 +1,145 @@
+"""`evenhand embeddings`: look at word vectors, parse them once, and see the alterations of a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from evenhand.embeddings import Direction, Vectors
+
+File = Annotated[
+    str, typer.Argument(help="Vectors: text, binary, .npz, .npy, .safetensors, or a built folder.")
+]
+Limit = Annotated[int | None, typer.Option("--vocabulary", help="Only the first words of the file.")]
+Fold = Annotated[bool, typer.Option("--fold-case", help="Lower-case the words.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(name="embeddings", no_args_is_help=True, rich_markup_mode=None, help="Word vectors.")
+    group.command("info", epilog="Example: evenhand embeddings info glove.txt")(info)
+    group.command("build", epilog="Example: evenhand embeddings build glove.txt --out glove.vectors")(build)
+    group.command(
+        "neighbours",
+        epilog="Example: evenhand embeddings neighbours beautiful --embeddings glove.txt --direction woman-man",
+    )(neighbours)
+    app.add_typer(group)
+
+
+def info(
+    file: File,
+    direction: Annotated[
+        list[str] | None, typer.Option("--direction", help="Also describe a direction.")
+    ] = None,
+    vocabulary: Limit = None,
+    fold_case: Fold = False,
+) -> None:
+    """Say what is in a file of vectors, and what had to be left out."""
+    from evenhand.embeddings import direction as direction_of
+    from evenhand.embeddings import vectors
+    from evenhand.embeddings.directions import loaded
+
+    found = vectors(file, limit=vocabulary, fold_case=fold_case)
+    typer.echo(f"{found.id}: {len(found):,} words, {found.width} dimensions")
+    typer.echo(f"first words: {' '.join(found.words[:12])}")
+    typer.echo(f"last words:  {' '.join(found.words[-8:])}")
+    typer.echo(f"length of a vector: {found.norms.min():.3g} to {found.norms.max():.3g}")
+    spaced = sum(" " in w for w in found.words)
+    if spaced:
+        typer.echo(f"{spaced:,} words hold spaces")
+    for problem in found.problems:
+        typer.echo(f"note: {problem}")
+    for name in direction or []:
+        made = direction_of(name, found)
+        along, spread = loaded(found, made.step)
+        ends = along.argsort()
+        typer.echo(f"{made.name}: {made.about}; spread over the vocabulary {spread:.3f}")
+        typer.echo(f"  farthest along: {', '.join(found.words[i] for i in ends[::-1][:8])}")
+        typer.echo(f"  farthest against: {', '.join(found.words[i] for i in ends[:8])}")
+
+
+def build(
+    file: File,
+    out: Annotated[Path, typer.Option("--out", help="Folder that opens in milliseconds afterwards.")],
+    vocabulary: Limit = None,
+    fold_case: Fold = False,
+) -> None:
+    """Parse a file of vectors once; give the folder wherever vectors are asked for."""
+    from evenhand.embeddings import build as build_of
+    from evenhand.embeddings import vectors
+
+    found = vectors(file, limit=vocabulary, fold_case=fold_case, cache=False)
+    typer.echo(f"Written: {build_of(found, out)} ({len(found):,} words, {found.width} dimensions)")
+    for problem in found.problems:
+        typer.echo(f"note: {problem}")
+
+
+def neighbours(
+    words: Annotated[list[str], typer.Argument(help="One or more words.")],
+    embeddings: Annotated[str, typer.Option("--embeddings", help="File of word vectors.")],
+    direction: Annotated[
+        list[str] | None, typer.Option("--direction", help="e.g. woman-man; may be repeated.")
+    ] = None,
+    n: Annotated[int, typer.Option("-n", help="How many.", min=1)] = 10,
+    min_similarity: Annotated[
+        float, typer.Option("--min-similarity", help="Least cosine with the word.")
+    ] = 0.5,
+    min_gain: Annotated[
+        float, typer.Option("--min-gain", help="Least change along the direction, in spreads.")
+    ] = 0.5,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Only by cosine with the shifted vector, without any rule.")
+    ] = False,
+    approximate: Annotated[
+        bool, typer.Option("--approximate", help="With --plain, by an HNSW index; says its measured recall.")
+    ] = False,
+    save: Annotated[Path | None, typer.Option("--save", help="Also write the dictionary as JSON.")] = None,
+    vocabulary: Limit = None,
+    fold_case: Fold = False,
+) -> None:
+    """Show which words may stand for a word along a direction, and how similar and how far along they are."""
+    from evenhand.embeddings import Rules, alterations, vectors
+    from evenhand.embeddings import direction as direction_of
+
+    found = vectors(embeddings, limit=vocabulary, fold_case=fold_case)
+    for word in words:
+        found.row(word)
+    directions = [direction_of(d, found) for d in direction or ["woman-man"]]
+    if plain:
+        _plain(found, words, directions, n, approximate=approximate)
+        return
+    rules = Rules(n=n, min_similarity=min_similarity, min_gain=min_gain, function_words=True, max_target=None)
+    made = alterations(found, directions, words=words, rules=rules)
+    for name, entries in made.entries.items():
+        for word, listed in entries.items():
+            typer.echo(f"{word} along {name}:" + ("" if listed else " nothing passes the rules"))
+            for a in listed:
+                typer.echo(
+                    f"  {a.word:<20} cosine {a.cosine:.3f}  similarity {a.similarity:.3f}  gain {a.gain:+.2f}  {a.kind}"
+                )
+    if save is not None:
+        made.save(save)
+        typer.echo(f"Written: {save}")
+
+
+def _plain(found: Vectors, words: list[str], made: list[Direction], n: int, *, approximate: bool) -> None:
+    from evenhand.embeddings.neighbours import nearest
+
+    rows = [found.row(w) for w in words]
+    if approximate:
+        from evenhand.embeddings.approximate import near
+
+        answer = near(found, rows, [d.step for d in made], n=n)
+        typer.echo(f"HNSW index: recall {answer.recall:.3f}, measured on {answer.measured} words")
+        results = answer.nearest
+    else:
+        results = nearest(found, rows, [d.step for d in made], n=n)
+    for d, result in zip(made, results, strict=True):
+        for word, close, cosine in zip(words, result.rows, result.cosine, strict=True):
+            typer.echo(f"{word} along {d.name}:")
+            for row, value in zip(close.tolist(), cosine.tolist(), strict=True):
+                if row >= 0:
+                    typer.echo(f"  {found.words[row]:<20} cosine {value:.3f}")

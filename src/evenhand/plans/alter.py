@@ -1,0 +1,212 @@
+"""Texts cut at their alterable words, and the fluent alterations of every place, fixed on the original text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+
+from evenhand.embeddings.dictionary import Chosen, Pools
+from evenhand.embeddings.fluency import Contexts, Fluency, contexts_of, passes
+from evenhand.embeddings.vectors import Vectors
+from evenhand.plans._rewriting import article_like
+from evenhand.plans._words import match_case
+from evenhand.plans.search import Problem
+
+Tagger: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
+"""From the words of a text to their parts of speech."""
+_KEPT = re.compile(r"https?://\S+|www\.\S+|\S+@\S+\.\S+|[@#]\w+|&#?\w+;|\bRT\b")
+CHUNK = 200_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Site:
+    """A word that has a vector and may be altered.
+
+    Args:
+        token: its place among the text's tokens. row: its row in the embeddings.
+        start, end: characters that are replaced; an article just before belongs to it (an actor → a star).
+        word: as it is written. article: as it is written, with the space behind it; "" without.
+    """
+
+    token: int
+    row: int
+    start: int
+    end: int
+    word: str
+    article: str = ""
+
+    def spelled(self, word: str) -> str:
+        """A replacement in the letter case of the word, with its article."""
+        return _spelled(word, self.word, self.article)
+
+
+@lru_cache(maxsize=1 << 18)
+def _spelled(word: str, like: str, article: str) -> str:
+    new = match_case(word, like)
+    if not article:
+        return new
+    bare = article.rstrip()
+    return article_like(bare, new) + article[len(bare) :] + new
+
+
+def sites_of(contexts: Contexts, vectors: Vectors) -> list[list[Site]]:
+    """The words of every text that have a vector; addresses, @names, #tags and entities are left alone."""
+    return [_sites(contexts, row, vectors) for row in range(len(contexts.texts))]
+
+
+def _sites(contexts: Contexts, row: int, vectors: Vectors) -> list[Site]:
+    text, starts, ends = contexts.texts[row], contexts.starts[row], contexts.ends[row]
+    kept = [m.span() for m in _KEPT.finditer(text)]
+    found: list[Site] = []
+    at = 0
+    for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        while at < len(kept) and kept[at][1] <= start:
+            at += 1
+        if at < len(kept) and kept[at][0] < end:
+            continue
+        word = text[start:end]
+        place = vectors.find(word) if any(c.isalpha() for c in word) else None
+        if place is None:
+            continue
+        article, begin = "", start
+        if i and contexts.tokens[row][i - 1] in ("a", "an") and text[ends[i - 1] : start] == " ":
+            begin = starts[i - 1]
+            article = text[begin:start]
+        found.append(Site(token=i, row=place, start=begin, end=end, word=word, article=article))
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fluent:
+    """Which candidates of every site read fluently.
+
+    Args:
+        good: per text, per site, the rows of fluent candidates; None without a filter.
+        tried, passed: candidates in all.
+    """
+
+    good: list[list[frozenset[int]]] | None
+    tried: int = 0
+    passed: int = 0
+
+
+def fluent(
+    contexts: Contexts,
+    sites: Sequence[Sequence[Site]],
+    candidates: Mapping[int, Sequence[int]],
+    vectors: Vectors,
+    filter: Fluency | None,
+    *,
+    ratio: float = 0.25,
+    tagger: Tagger | None = None,
+) -> Fluent:
+    """Asks the filter once for every candidate of every site, whatever the direction.
+
+    Args:
+        candidates: row of a source word → rows of all words that any direction offers for it.
+        ratio: least p(altered)/p(original). tagger: keep only candidates of the same part of speech.
+    """
+    if filter is None and tagger is None:
+        return Fluent(good=None)
+    good: list[list[set[int]]] = [[set() for _ in row] for row in sites]
+    asked: list[tuple[int, int, int, int]] = []
+    tried = passed = 0
+
+    def settle() -> None:
+        nonlocal passed
+        rows = np.array([a[0] for a in asked], dtype=np.int64)
+        places = np.array([a[2] for a in asked], dtype=np.int64)
+        words = [vectors.words[a[3]] for a in asked]
+        if filter is None:
+            keep = np.ones(len(asked), dtype=np.bool_)
+        else:
+            keep = passes(filter.log_ratios(contexts, rows, places, words), ratio)
+        for (t, s, place, c), fine in zip(asked, keep.tolist(), strict=True):
+            if fine and (tagger is None or _same_part(contexts.tokens[t], place, vectors.words[c], tagger)):
+                good[t][s].add(c)
+                passed += 1
+        asked.clear()
+
+    for t, row in enumerate(sites):
+        for s, site in enumerate(row):
+            offered = candidates.get(site.row, ())
+            tried += len(offered)
+            asked.extend((t, s, site.token, int(c)) for c in offered)
+        if len(asked) >= CHUNK:
+            settle()
+    if asked:
+        settle()
+    return Fluent(good=[[frozenset(g) for g in row] for row in good], tried=tried, passed=passed)
+
+
+def _same_part(tokens: Sequence[str], place: int, word: str, tagger: Tagger) -> bool:
+    altered = [*tokens[:place], word.lower(), *tokens[place + 1 :]]
+    return tagger(list(tokens))[place] == tagger(altered)[place]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Offers:
+    """The alterations of one direction by source word, as rows, best first."""
+
+    by_row: Mapping[int, tuple[int, ...]]
+
+    @classmethod
+    def of(cls, pool: Pools, chosen: Chosen) -> Offers:
+        """From the arrays of `choose`."""
+        flat, begin = chosen.candidate.tolist(), chosen.begin.tolist()
+        return cls(
+            by_row={
+                row: tuple(flat[begin[i] : begin[i + 1]])
+                for i, row in enumerate(pool.sources.tolist())
+                if begin[i + 1] > begin[i]
+            }
+        )
+
+    def without(self, rows: frozenset[int]) -> Offers:
+        """Only between words that are not in `rows`."""
+        kept = {
+            w: tuple(c for c in words if c not in rows) for w, words in self.by_row.items() if w not in rows
+        }
+        return Offers(by_row={w: words for w, words in kept.items() if words})
+
+    def mutual(self, other: Offers) -> Offers:
+        """Only w → c for which the other direction offers c → w."""
+        back = {(w, c) for c, words in other.by_row.items() for w in words}
+        kept = {w: tuple(c for c in words if (w, c) in back) for w, words in self.by_row.items()}
+        return Offers(by_row={w: words for w, words in kept.items() if words})
+
+
+def problem(
+    text: str,
+    sites: Sequence[Site],
+    options: Sequence[Sequence[int]],
+    vectors: Vectors,
+    *,
+    words: int,
+    max_changed: float,
+    base_loss: float,
+) -> tuple[Problem, tuple[int, ...]]:
+    """The search problem of one text, and which site each of its places is.
+
+    Args:
+        options: per site the rows of its candidates. words: of the whole text, for the share that may change.
+    """
+    used = [s for s, rows in enumerate(options) if rows]
+    pieces: list[str] = []
+    at = 0
+    for s in used:
+        pieces += [text[at : sites[s].start], text[sites[s].start : sites[s].end]]
+        at = sites[s].end
+    pieces.append(text[at:])
+    spelled = tuple(tuple(sites[s].spelled(vectors.words[r]) for r in options[s]) for s in used)
+    limit = max(1, int(max_changed * words)) if max_changed > 0 else 0
+    made = Problem(pieces=tuple(pieces), options=spelled, limit=limit, base_loss=base_loss)
+    return made, tuple(used)
+
+
+__all__ = ["Contexts", "Fluent", "Offers", "Site", "Tagger", "contexts_of", "fluent", "problem", "sites_of"]

@@ -1,0 +1,212 @@
+"""Searches over words: what they find, what they ask, and that nothing outside them matters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evenhand import Probes, Replies
+from evenhand._errors import UsageError
+from evenhand.plans.goal import goal_for
+from evenhand.plans.search import SEARCHES, Outcome, Problem, Task, lockstep, search
+
+WORTH = {"b0": 0.1, "b1": 0.3, "d0": 0.25, "d1": 0.05, "f0": 0.0, "f1": 0.2}
+
+
+def problem(limit: int = 3) -> Problem:
+    """Three places with two candidates each; every candidate lowers the score by its worth."""
+    return Problem(
+        pieces=("", "a", " ", "c", " ", "e", ""),
+        options=(("b0", "b1"), ("d0", "d1"), ("f0", "f1")),
+        limit=limit,
+        base_loss=0.9,
+    )
+
+
+def score(text: str) -> float:
+    """0.9 less what the words are worth."""
+    return 0.9 - sum(WORTH.get(w, 0.0) for w in text.split())
+
+
+def run(
+    name: str,
+    *,
+    limit: int = 3,
+    threshold: float = 0.5,
+    max_queries: int = 10_000,
+    seed: int = 0,
+    **options: object,
+):  # type: ignore[no-untyped-def]
+    """(outcome, texts asked)."""
+    goal = goal_for({"p": np.array([0.9])}, threshold=threshold)
+    ended: list[Outcome] = []
+    plan = lockstep(
+        [[Task(text=0, problem=problem(limit), key=0, seed=seed)]],
+        search(name, **options),
+        goal,
+        names=goal.names,
+        max_queries=max_queries,
+        into=lambda _, outcome: ended.append(outcome),
+    )
+    asked: list[str] = []
+    try:
+        probes = next(plan)
+        while True:
+            asked += probes.inputs
+            probes = plan.send(Replies(scores={"p": np.array([score(t) for t in probes.inputs])}))
+    except StopIteration:
+        pass
+    return ended[0], asked
+
+
+@pytest.mark.parametrize("name", [n for n in SEARCHES if n != "single"])
+def test_every_search_finds_the_flip(name: str) -> None:
+    """Two changes are needed and enough."""
+    outcome, asked = run(name, threshold=0.4)
+    assert outcome.won
+    assert score(problem().render(outcome.state)) < 0.4
+    assert len(asked) == len(set(asked)), "equal candidates are asked once"
+
+
+@pytest.mark.parametrize("name", ["beam", "exhaustive"])
+def test_beam_and_exhaustive_change_as_few_words_as_possible(name: str) -> None:
+    """0.9 − 0.3 − 0.25 passes 0.4 with two words; one word cannot."""
+    outcome, _ = run(name, threshold=0.4)
+    assert sorted(problem().render(outcome.state).split()) == ["b1", "d0", "e"]
+
+
+@pytest.mark.parametrize("name", list(SEARCHES))
+def test_no_search_passes_the_limit_of_changed_words(name: str) -> None:
+    """With one change allowed the threshold is out of reach."""
+    outcome, _ = run(name, limit=1, threshold=0.4)
+    assert not outcome.won
+    assert len(outcome.state) <= 1
+
+
+@pytest.mark.parametrize("name", list(SEARCHES))
+def test_no_search_passes_its_budget(name: str) -> None:
+    """The budget is for one text in one direction."""
+    outcome, asked = run(name, threshold=0.0, max_queries=4)
+    assert len(asked) <= 4
+    assert outcome.queries <= 4
+
+
+def test_single_changes_report_their_mean_effect() -> None:
+    """The search-free statistic is over all six single changes."""
+    outcome, asked = run("single", threshold=0.0)
+    assert len(asked) == 6
+    assert outcome.single_mean == pytest.approx(np.mean(list(WORTH.values())))
+    assert outcome.single_most == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("name", ["genetic", "genetic-practice"])
+def test_the_same_seed_gives_the_same_search(name: str) -> None:
+    """And another seed another one."""
+    assert run(name, seed=5, threshold=0.2)[1] == run(name, seed=5, threshold=0.2)[1]
+    assert run(name, seed=5, threshold=0.2)[1] != run(name, seed=6, threshold=0.2)[1]
+
+
+def test_beam_needs_fewer_queries_than_the_published_search() -> None:
+    """At no fewer flips, on small problems; benchmarks/attack.py measures it on real texts."""
+    rng = np.random.default_rng(0)
+    spent = {"beam": 0, "genetic": 0}
+    flips = {"beam": 0, "genetic": 0}
+    for case in range(20):
+        worth = rng.normal(0, 0.08, (6, 6))
+        made = Problem(
+            pieces=(*(x for i in range(6) for x in (" ", f"o{i}")), ""),
+            options=tuple(tuple(f"w{i}{j}" for j in range(6)) for i in range(6)),
+            limit=3,
+            base_loss=0.8,
+        )
+        table = {f"w{i}{j}": worth[i, j] for i in range(6) for j in range(6)}
+        goal = goal_for({"p": np.array([0.8])})
+        for name in spent:
+            plan = lockstep(
+                [[Task(text=0, problem=made, key=0, seed=case)]],
+                search(name),
+                goal,
+                names=("p",),
+                max_queries=100_000,
+                into=lambda _, o, name=name: (
+                    spent.__setitem__(name, spent[name] + o.queries),
+                    flips.__setitem__(name, flips[name] + o.won),
+                ),
+            )
+            try:
+                probes = next(plan)
+                while True:
+                    values = [0.8 - sum(table.get(w, 0.0) for w in t.split()) for t in probes.inputs]
+                    probes = plan.send(Replies(scores={"p": np.array(values)}))
+            except StopIteration:
+                pass
+    assert flips["beam"] >= flips["genetic"]
+    assert spent["genetic"] > 2 * spent["beam"]
+
+
+def test_searches_of_many_texts_ask_in_one_batch_and_share_equal_texts() -> None:
+    """Two identical tasks cost one."""
+    goal = goal_for({"p": np.array([0.9, 0.9])}, threshold=0.4)
+    sizes: list[int] = []
+    plan = lockstep(
+        [[Task(text=t, problem=problem(), key=t) for t in (0, 1)]],
+        search("beam"),
+        goal,
+        names=("p",),
+        max_queries=100,
+        into=lambda *_: None,
+    )
+    probes: Probes = next(plan)
+    try:
+        while True:
+            sizes.append(len(probes))
+            probes = plan.send(Replies(scores={"p": np.array([score(t) for t in probes.inputs])}))
+    except StopIteration:
+        pass
+    assert sizes[0] == 6
+
+
+def test_a_row_without_a_score_is_no_win_and_no_crash() -> None:
+    """Failed rows count as infinitely bad."""
+    goal = goal_for({"p": np.array([0.9])}, threshold=0.5)
+    ended: list[Outcome] = []
+    plan = lockstep(
+        [[Task(text=0, problem=problem(), key=0)]], search("beam"), goal, names=("p",), max_queries=50,
+        into=lambda _, o: ended.append(o),
+    )  # fmt: skip
+    try:
+        probes = next(plan)
+        while True:
+            probes = plan.send(Replies(scores={"p": np.full(len(probes), np.nan)}))
+    except StopIteration:
+        pass
+    assert not ended[0].won
+    assert ended[0].state == ()
+
+
+def test_unknown_searches_and_options_name_what_there_is() -> None:
+    """A typo is answered with the list."""
+    with pytest.raises(UsageError, match="did you mean 'beam'"):
+        search("beem")
+    with pytest.raises(UsageError, match="width"):
+        search("beam", widht=3)
+
+
+def test_goals_read_scores_as_they_are_meant() -> None:
+    """Binary, several labels, thresholds, targets and amounts."""
+    two = goal_for({"bad": np.array([0.8, 0.3])})
+    loss, won = two(np.array([[0.4], [0.4], [0.6]]), np.array([0, 1, 1]))
+    assert won.tolist() == [True, False, True]
+    assert loss.tolist() == [0.4, -0.4, -0.6]
+    three = goal_for(
+        {"a": np.array([0.5]), "b": np.array([0.3]), "c": np.array([0.2])}, kind="targeted", target="c"
+    )
+    assert three(np.array([[0.2, 0.5, 0.3], [0.2, 0.3, 0.5]]), np.array([0, 0]))[1].tolist() == [False, True]
+    moved = goal_for({"s": np.array([0.1])}, kind="maximise", score="s", amount=0.2)
+    assert moved(np.array([[0.29], [0.31]]), np.array([0, 0]))[1].tolist() == [False, True]
+    with pytest.raises(UsageError, match="threshold"):
+        goal_for({"compound": np.array([-0.5, 0.5])})
+    with pytest.raises(UsageError, match="amount"):
+        goal_for({"s": np.array([0.1])}, kind="minimise", score="s")
+    with pytest.raises(UsageError, match="label probabilities"):
+        goal_for({"compound": np.array([-0.5]), "pos": np.array([0.1])})
