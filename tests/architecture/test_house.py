@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -76,6 +77,20 @@ def test_importing_evenhand_imports_nothing_heavy() -> None:
     program = f"import sys, evenhand; print([m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_at_most_2_percent_of_functions_are_complex() -> None:
+    """McCabe's number above 10 is the exception."""
+    command = [sys.executable, "-m", "ruff", "check", str(ROOT / "src"), "--select", "C901", "--output-format", "json"]
+    command += ["--config", "lint.mccabe.max-complexity=10", "--no-cache"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    complex_ones = len(json.loads(done.stdout))
+    functions = sum(
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    )
+    assert complex_ones <= 0.02 * functions
 
 
 def test_no_public_class_is_made_for_subclassing() -> None:
