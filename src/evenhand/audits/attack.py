@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evenhand._errors import EvenhandError, UsageError
+from evenhand._errors import EvenhandError, SubjectError, UsageError
 from evenhand._judge import Correction, tolerance_of
 from evenhand._model import Factor, FloatArray, Plan, Probes, Subject
 from evenhand._result import Result
@@ -41,7 +41,7 @@ from evenhand.plans.search import MakesSearch, search
 from evenhand.stats.interval import check_level
 from evenhand.subjects import Budgeted, Limited
 from evenhand.subjects import subject as subject_of
-from evenhand.subjects.python import from_path
+from evenhand.subjects.python import PythonSubject, from_path
 from evenhand.texts import Texts
 from evenhand.texts import texts as texts_of
 
@@ -113,7 +113,7 @@ def attack(
         directions: each ``"woman-man"`` (towards woman, away from man), a pair, a list of pairs, ``"mean:definitional"`` …
         search: beam, greedy, exhaustive, genetic, genetic-practice, single. search_options: of it, e.g. ``{"width": 5}``.
         goal: `untargeted` (any other label), `targeted` (`target`), `minimise` or `maximise` (`score` by `amount`).
-        labels: the scores that are label probabilities. score, threshold: one score and where its label changes.
+        labels: the scores that are label probabilities, or the labels that a subject answers with. score, threshold: one score and where its label changes.
         n, min_similarity, min_gain, max_rank, max_target, inflections: see `evenhand.embeddings.Rules`.
         strength: length of the step; by default of the sum and difference of unit vectors itself.
         match: `candidates` gives both directions equally many candidates at every place, `mutual` keeps w → c only where
@@ -162,7 +162,7 @@ def attack(
         block=50_000 if budget is None else max(200, budget // 10),
     )  # fmt: skip
     bounds = (float("-inf"), tolerance_of(tolerance)[1])
-    chosen = _subject(subject, budget, rate)
+    chosen = _subject(subject, labels, budget, rate)
     analysis, attacked, read_by = Analysis(), [], None
     for problem in space.problems:
         analysis.note("vectors-left-out", f"While reading {space.id}: {problem}.", warning=True)
@@ -388,11 +388,46 @@ def _search(name: str, options: Mapping[str, Any] | None) -> MakesSearch:
     return search(name, **dict(options or {}))
 
 
-def _subject(given: str | Callable[..., Any] | Subject, budget: int | None, rate: float | None) -> Subject:
+def _subject(
+    given: str | Callable[..., Any] | Subject,
+    labels: Sequence[str] | None,
+    budget: int | None,
+    rate: float | None,
+) -> Subject:
     chosen = subject_of(given)
+    if isinstance(chosen, PythonSubject):
+        chosen = replace(chosen, function=_one_hot(chosen.function, labels))
     if rate is not None:
         chosen = Limited(subject=chosen, calls=rate)
     return chosen if budget is None else Budgeted(subject=chosen, calls=budget)
+
+
+def _one_hot(
+    function: Callable[[list[Any]], Any], labels: Sequence[str] | None
+) -> Callable[[list[Any]], Any]:
+    """Hard labels in words ("fine", "abusive") as one score for each label; anything else as it is."""
+
+    def ask_labels(inputs: list[Any]) -> Any:
+        raw = function(inputs)
+        named = isinstance(raw, list | tuple | np.ndarray) and len(raw) and isinstance(raw[0], str)
+        if not named:
+            return raw
+        if labels is None:
+            raise SubjectError(
+                "label-names", "the subject answers with labels, and all of them must be known beforehand",
+                given=raw[0], hint='name them: labels=["fine", "abusive"] (--label fine --label abusive)',
+            )  # fmt: skip
+        unknown = sorted({str(label) for label in raw} - set(labels))
+        if unknown:
+            raise SubjectError(
+                "label-names",
+                "the subject gave a label that was not named",
+                given=unknown[0],
+                available=labels,
+            )
+        return {label: np.array([float(r == label) for r in raw]) for label in labels}
+
+    return ask_labels
 
 
 def _fluency(

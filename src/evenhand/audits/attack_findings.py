@@ -106,7 +106,7 @@ def _note_resolution(
         needed = int(claimed / (1.0 - level)) + 1
         analysis.note(
             "too-few-placebos",
-            f"With {min(counts)} placebos and {claimed} claims no adjusted p can fall below {1.0 - level:.2g}, so nothing can be"
+            f"With {min(counts)} placebos and {claimed} claim{'s' * (claimed != 1)} no adjusted p can fall below {1.0 - level:.2g}, so nothing can be"
             f" called a disparity. Ask for at least {needed} placebos.",
             warning=True,
         )
