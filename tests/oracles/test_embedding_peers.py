@@ -27,6 +27,7 @@ def test_neighbours_equal_gensim_for_every_word(glove) -> None:  # type: ignore[
     models = pytest.importorskip("gensim.models")
     keyed = models.KeyedVectors(vector_size=glove.width)
     keyed.add_vectors(list(glove.words), np.array(glove.unit * glove.norms[:, None]))
+    assert vectors(keyed).words == glove.words  # gensim objects are taken as they are
     woman, man = glove.row("woman"), glove.row("man")
     step = glove.unit[woman] - glove.unit[man]
     ours = nearest(glove, np.arange(len(glove)), [step], n=10, exclude=[[woman, man]])[0]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand._errors import DataError, UsageError
+from evenhand._errors import DataError, SubjectError, UsageError
 from evenhand.audits.attack import attack
 from evenhand.audits.attack_annotation import adjusted, write_sheet
 from evenhand.audits.attack_tests import asymmetry, mean_of_sides, rank_p
@@ -299,6 +299,27 @@ def test_hard_labels_give_flips_only() -> None:
     result = attack(hard, TEXTS, embeddings=SPACE.vectors, placebos=3, fluency="none")
     assert "hard-labels" in {n.slug for n in result.notes}
     assert any(f.estimate.value for f in result.findings if f.estimate.measure == "flip rate")
+
+
+def test_labels_in_words_are_taken_when_they_are_named() -> None:
+    """A classifier's `predict` will do."""
+    soft = linear({w: 6 * x for w, x in SPACE.loading.items()})
+
+    def spoken(texts):  # type: ignore[no-untyped-def]
+        return ["high" if p >= 0.5 else "low" for p in soft(texts)["high"]]
+
+    result = attack(
+        spoken, TEXTS[:20], embeddings=SPACE.vectors, placebos=2, fluency="none", labels=["low", "high"]
+    )
+    assert "hard-labels" in {n.slug for n in result.notes}
+    with pytest.raises(SubjectError, match="labels="):
+        attack(spoken, TEXTS[:20], embeddings=SPACE.vectors, placebos=2)
+
+
+def test_a_subject_without_any_score_is_an_error() -> None:
+    """Nothing can be attacked, and the exit code is 3."""
+    with pytest.raises(SubjectError, match="answered nothing"):
+        attack(lambda ts: [float("nan")] * len(ts), TEXTS[:5], embeddings=SPACE.vectors)
 
 
 def test_scores_that_do_not_sum_to_one_are_noted() -> None:

@@ -6,18 +6,18 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evenhand._errors import EvenhandError, UsageError
+from evenhand._errors import UsageError
 from evenhand._judge import Correction, tolerance_of
-from evenhand._model import Factor, FloatArray, Plan, Probes, Subject
+from evenhand._model import Subject
 from evenhand._result import Result
-from evenhand._run import Asked, Progress, ask
+from evenhand._run import Progress
 from evenhand._store import Journal
+from evenhand.audits.attack_asking import Asking, attacked_subject
 from evenhand.audits.attack_exhibits import add_exhibits, traces
 from evenhand.audits.attack_field import Field, Match, field_of
 from evenhand.audits.attack_findings import Attacked, add_findings
@@ -39,14 +39,9 @@ from evenhand.plans.alter import Tagger
 from evenhand.plans.goal import Goal, Kind, goal_for
 from evenhand.plans.search import MakesSearch, search
 from evenhand.stats.interval import check_level
-from evenhand.subjects import Budgeted, Limited
-from evenhand.subjects import subject as subject_of
 from evenhand.subjects.python import from_path
 from evenhand.texts import Texts
 from evenhand.texts import texts as texts_of
-
-AGAIN = 25
-"""Unchanged texts that are asked twice, to see whether the subject answers the same."""
 
 
 def attack(
@@ -113,7 +108,7 @@ def attack(
         directions: each ``"woman-man"`` (towards woman, away from man), a pair, a list of pairs, ``"mean:definitional"`` …
         search: beam, greedy, exhaustive, genetic, genetic-practice, single. search_options: of it, e.g. ``{"width": 5}``.
         goal: `untargeted` (any other label), `targeted` (`target`), `minimise` or `maximise` (`score` by `amount`).
-        labels: the scores that are label probabilities. score, threshold: one score and where its label changes.
+        labels: the scores that are label probabilities, or the labels that a subject answers with. score, threshold: one score and where its label changes.
         n, min_similarity, min_gain, max_rank, max_target, inflections: see `evenhand.embeddings.Rules`.
         strength: length of the step; by default of the sum and difference of unit vectors itself.
         match: `candidates` gives both directions equally many candidates at every place, `mutual` keeps w → c only where
@@ -162,13 +157,13 @@ def attack(
         block=50_000 if budget is None else max(200, budget // 10),
     )  # fmt: skip
     bounds = (float("-inf"), tolerance_of(tolerance)[1])
-    chosen = _subject(subject, budget, rate)
+    chosen = attacked_subject(subject, labels, budget, rate)
     analysis, attacked, read_by = Analysis(), [], None
     for problem in space.problems:
         analysis.note("vectors-left-out", f"While reading {space.id}: {problem}.", warning=True)
     with ExitStack() as stack:
         store = stack.enter_context(Journal(journal)) if isinstance(journal, str | os.PathLike) else journal
-        asking = _Asking(
+        asking = Asking(
             subject=chosen, journal=store, repeats=repeats, batch_size=batch_size, executor=executor, progress=progress
         )  # fmt: skip
         columns = asking.columns(list(given.texts))
@@ -206,7 +201,7 @@ _NOT_DECLARED = frozenset({"subject", "texts", "embeddings", "journal", "executo
 
 
 def _result(
-    given: Texts, space: Vectors, axes: Sequence[Axis], chosen: Subject, asking: _Asking, analysis: Analysis,
+    given: Texts, space: Vectors, axes: Sequence[Axis], chosen: Subject, asking: Asking, analysis: Analysis,
     declared: Mapping[str, Any], read_by: str | None,
 ) -> Result:  # fmt: skip
     arguments = {**declared, "directions": [side.name for axis in axes for side in axis.sides]}
@@ -226,7 +221,7 @@ def _result(
 
 
 def _attack_axis(
-    laid: Field, goal: Goal, effort: Effort, asking: _Asking, *, apart: bool, holdout: float, again: bool
+    laid: Field, goal: Goal, effort: Effort, asking: Asking, *, apart: bool, holdout: float, again: bool
 ) -> Attacked:
     """Search, ask flips again where the subject is unstable, confirm on the unseen half."""
     texts = np.flatnonzero(goal.attackable).tolist()
@@ -257,101 +252,6 @@ def _attack_axis(
         labels=goal.label,
         not_repeated=lost,
     )  # fmt: skip
-
-
-@dataclass(kw_only=True)
-class _Asking:
-    """One way of asking for the whole audit; remembers why it stopped and what failed."""
-
-    subject: Subject
-    journal: Journal | None
-    repeats: int
-    batch_size: int
-    executor: Executor | None
-    progress: Progress | None
-    asked: int = 0
-    failed: int = 0
-    stopped: str | None = None
-    reasons: dict[str, int] = field(default_factory=dict)
-
-    def run(self, plan: Plan, *, fresh: bool = False, keep: Sequence[str] | None = ()) -> Asked:
-        """Runs a plan; `fresh` asks past the journal."""
-        before, failed = self.asked, self.failed
-
-        def told(done: int, wrong: int) -> None:
-            self.asked, self.failed = before + done, failed + wrong
-            if self.progress is not None:
-                self.progress(self.asked, self.failed)
-
-        found = ask(
-            plan, self.subject, executor=self.executor, journal=None if fresh else self.journal, repeats=self.repeats,
-            batch_size=self.batch_size, keep=keep, progress=told,
-        )  # fmt: skip
-        self.stopped = self.stopped or found.stopped
-        for reason, n in found.failures.items():
-            if reason.startswith("not asked"):
-                self.asked, self.failed = self.asked - n, self.failed - n
-                continue
-            self.reasons[reason] = self.reasons.get(reason, 0) + n
-        return found
-
-    def columns(self, texts: list[str], *, fresh: bool = False) -> dict[str, FloatArray]:
-        """All scores of texts, equal ones asked once, the mean over repeats."""
-        unique = list(dict.fromkeys(texts))
-        numbered = {text: i for i, text in enumerate(unique)}
-
-        def plan() -> Plan:
-            yield Probes(
-                inputs=unique,
-                factors={
-                    "text": Factor(
-                        np.arange(len(unique), dtype=np.int64), tuple(map(str, range(len(unique))))
-                    )
-                },
-            )
-
-        found = self.run(plan(), fresh=fresh, keep=None)
-        row = np.array([numbered[t] for t in texts], dtype=np.int64)
-        codes = found.observations.units["text"].codes
-        made = {}
-        for name, values in found.observations.columns.items():
-            total = np.zeros(len(unique))
-            count = np.bincount(codes, minlength=len(unique))
-            np.add.at(total, codes, values)
-            made[name] = np.where(count > 0, total / np.maximum(count, 1), np.nan)[row]
-        return made
-
-    def unstable(self, texts: list[str], goal: Goal, analysis: Analysis) -> bool:
-        """Asks some texts a second time, past the journal; notes differing answers. Whether labels differ."""
-        rows = np.flatnonzero(np.isfinite(goal.base).all(axis=1))
-        rows = rows[np.linspace(0, len(rows) - 1, min(AGAIN, len(rows))).astype(int)] if len(rows) else rows
-        if not len(rows) or self.stopped is not None:
-            return False
-        try:
-            columns = self.columns([texts[r] for r in rows.tolist()], fresh=True)
-        except EvenhandError:
-            return False
-        missing = np.full(len(rows), np.nan)
-        now = np.column_stack([columns.get(name, missing) for name in goal.names])
-        usable = np.isfinite(now).all(axis=1)
-        differ = np.abs(now - goal.base[rows]).max(axis=1) > 1e-6
-        labels = (goal.labels_of(now) != goal.label[rows]) & usable
-        if not bool((differ & usable).any()):
-            return False
-        text = (
-            f"The subject answered {int((differ & usable).sum())} of {int(usable.sum())} unchanged texts differently the second"
-            f" time ({int(labels.sum())} with another label). Every flip is asked once more and counts only if it comes back."
-        )
-        analysis.note(
-            "changing-answers",
-            text + ("" if self.repeats > 1 else " Ask each text several times (repeats=)."),
-            warning=True,
-        )
-        return True
-
-    def trace(self, texts: list[str]) -> dict[str, FloatArray]:
-        """Scores for the examples a report draws; nothing where the budget is spent."""
-        return {} if self.stopped is not None or not texts else self.columns(texts)
 
 
 def _check(
@@ -386,13 +286,6 @@ def _check(
 
 def _search(name: str, options: Mapping[str, Any] | None) -> MakesSearch:
     return search(name, **dict(options or {}))
-
-
-def _subject(given: str | Callable[..., Any] | Subject, budget: int | None, rate: float | None) -> Subject:
-    chosen = subject_of(given)
-    if rate is not None:
-        chosen = Limited(subject=chosen, calls=rate)
-    return chosen if budget is None else Budgeted(subject=chosen, calls=budget)
 
 
 def _fluency(
@@ -450,7 +343,7 @@ def _note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis
             )
 
 
-def _note_asked(asking: _Asking, analysis: Analysis) -> None:
+def _note_asked(asking: Asking, analysis: Analysis) -> None:
     if asking.failed:
         reasons = "; ".join(f"{r} × {n}" for r, n in sorted(asking.reasons.items(), key=lambda x: -x[1])[:5])
         analysis.note(

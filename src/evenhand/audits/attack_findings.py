@@ -106,7 +106,7 @@ def _note_resolution(
         needed = int(claimed / (1.0 - level)) + 1
         analysis.note(
             "too-few-placebos",
-            f"With {min(counts)} placebos and {claimed} claims no adjusted p can fall below {1.0 - level:.2g}, so nothing can be"
+            f"With {min(counts)} placebos and {claimed} claim{'s' * (claimed != 1)} no adjusted p can fall below {1.0 - level:.2g}, so nothing can be"
             f" called a disparity. Ask for at least {needed} placebos.",
             warning=True,
         )
@@ -245,7 +245,7 @@ def _of_pair(one: Attacked, records: Records, given: str | None, level: float) -
     n = int(over.sum())
     gap = (a.astype(float) - b.astype(float))[over]
     exact = mcnemar_exact(only_a, only_b, level=level)
-    method = "exact McNemar, descriptive only: it compares two word lists, and finds most placebo pairs significant too"
+    method = "exact McNemar, descriptive only: it compares two word lists, and those of random word pairs differ too"
     found = [
         _made("flip rate", "difference", first, second, given, paired(gap, level=level), n),
         _made(

@@ -14,7 +14,7 @@ from evenhand.embeddings.fluency import contexts_of, fluency
 from evenhand.embeddings.vectors import vectors
 from evenhand.texts import texts as texts_of
 
-DEPTH = 3.0
+DEPTH = 2.0
 """Queries of a beam search for each single change, at most, in the runs measured."""
 
 

@@ -106,7 +106,8 @@ def goal_for(
     if kind not in get_args(Kind):
         raise UsageError("unknown-goal", "there is no such goal", given=kind, available=get_args(Kind))
     names = list(columns)
-    if not names:
+    answered = any(bool(np.isfinite(values).any()) for values in columns.values())
+    if not names or not answered:
         raise SubjectError(
             "no-replies", "the subject answered nothing", hint="every text failed; nothing can be attacked"
         )
