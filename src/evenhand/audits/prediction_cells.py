@@ -89,6 +89,8 @@ def term_names(columns: Sequence[str], quantiles: Sequence[float]) -> tuple[str,
         names += ["y", "yy", "yp", "ae"]
         if "y_low" in columns:
             names.append("covered")
+        if "tau" in columns:
+            names.append("pinball")
     if "y_low" in columns:
         names.append("width")
     if "exposure" in columns:

@@ -177,7 +177,7 @@ NEEDED: Mapping[str, int] = {
 """Rows of each side below which a measure gets no interval (docs/reference/calibration-predictions.md); see `NEEDED_ELSE`."""
 NEEDED_ELSE = 5
 NEEDED_TOP = 8
-LINEAR = frozenset({"average score", "mean residual", "MAE", "interval width", "exposure"})
+LINEAR = frozenset({"average score", "mean residual", "MAE", "pinball loss", "interval width", "exposure"})
 """Means; the others are curved functions of means, whose delta variance is widened by n/(n − 4)."""
 
 
@@ -428,6 +428,10 @@ def regression_claims(frame: Frame, quantiles: Sequence[float], *, seed: int = 0
     if "width" in frame.terms:
         found.append(
             _claim("interval width", "ratio", ratio(reg.WIDTH), "interval width", "accuracy", ratio=True)
+        )
+    if "pinball" in frame.terms:
+        found.append(
+            _claim("pinball loss", "ratio", ratio(reg.PINBALL), "pinball loss", "accuracy", ratio=True)
         )
     if "exposure" in frame.terms:
         found.append(_claim("exposure", "ratio", ratio(reg.EXPOSURE), "exposure", "outcomes", ratio=True))
