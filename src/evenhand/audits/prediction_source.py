@@ -213,6 +213,12 @@ def _prepared(rows: Rows, frame: Frame, low: float, high: float) -> Prepared:
     )
 
 
+def _pieces(file: Any, columns: list[str]) -> Iterator[Any]:
+    """Batches, one row group after the other: the reader keeps the buffers of all groups that it was asked for."""
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(batch_size=BATCH, row_groups=[group], columns=columns)
+
+
 def _batches(
     path: str | Path,
     named: Named,
@@ -227,8 +233,8 @@ def _batches(
     counts: dict[str, list[int]] = {}
     done = 0
     try:
-        with parquet.ParquetFile(str(path)) as file:
-            for batch in file.iter_batches(batch_size=BATCH, columns=named.all()):
+        with parquet.ParquetFile(str(path), pre_buffer=False) as file:
+            for batch in _pieces(file, named.all()):
                 own = Analysis()
                 table = pa.Table.from_batches([batch])
                 try:
