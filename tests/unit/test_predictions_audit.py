@@ -305,6 +305,25 @@ def test_the_bootstrap_agrees_with_the_closed_forms() -> None:
         assert row["high"] == pytest.approx(e.high, abs=0.12 * width), row
 
 
+def test_models_of_quantiles_and_intervals_are_compared_by_their_own_losses() -> None:
+    """Pinball loss as scikit-learn defines it; coverage and width of prediction intervals."""
+    metrics = pytest.importorskip("sklearn.metrics")
+    rows = people(300)
+    rows["low"], rows["high"] = rows["p"] - 1, rows["p"] + np.where(rows["sex"] == "F", 1, 2)
+    result = eh.audit_predictions(
+        rows, y_true="y", y_pred="p", groups="sex", reference="M", pinball=0.9, interval=("low", "high")
+    )
+    loss = [
+        metrics.mean_pinball_loss(rows["y"][rows["sex"] == s], rows["p"][rows["sex"] == s], alpha=0.9)
+        for s in "FM"
+    ]
+    assert find(result, "pinball loss").estimate.value == pytest.approx(loss[0] / loss[1])
+    assert find(result, "interval width").estimate.value == pytest.approx(2 / 3)
+    covered = (rows["low"] <= rows["y"]) & (rows["y"] <= rows["high"])
+    gap = covered[rows["sex"] == "F"].mean() - covered[rows["sex"] == "M"].mean()
+    assert find(result, "interval coverage").estimate.value == pytest.approx(gap)
+
+
 def test_exposure_of_a_ranking() -> None:
     """A group that fills the lower half has less exposure; swapping the sides inverts the ratio."""
     score = np.arange(100.0)

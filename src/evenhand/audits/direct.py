@@ -38,6 +38,8 @@ def disparate_impact(
     Raises:
         UsageError, DataError: unknown or missing groups, text for numbers, q outside (0, 1).
 
+    Source: 29 CFR 1607.4 D for the ratio; Katz et al. (1978) for its interval.
+
     >>> e = disparate_impact([1, 2, 3, 4, 5, 6, 7, 8], group=list("FMFMFMFM"), reference="M", q=0.5)
     >>> e.value, e.n_group, e.n_reference
     (1.0, 4, 4)
@@ -56,6 +58,8 @@ def selection_rate_difference(
     level: float = 0.95,
 ) -> Estimate:
     """Selection rate of a group − that of the reference, Newcombe's interval, Fisher's p; arguments as `disparate_impact`.
+
+    Source: Newcombe (1998), method 10.
 
     >>> selection_rate_difference([1, 2, 3, 4], group=list("FMFM"), reference="M", q=0.5).value
     0.0
@@ -79,6 +83,8 @@ def standardised_mean_difference(
 ) -> Estimate:
     """Cohen's d, variance pooled with ddof 1; p is Welch's.
 
+    Source: Cohen (1988).
+
     >>> standardised_mean_difference([1, 2, 3, 2, 3, 4], group=list("FFFMMM"), reference="M").value
     -1.0
     """
@@ -89,6 +95,8 @@ def adverse_impact_auc(
     y_pred: Any, *, group: Any, reference: Any = None, of: Any = None, weight: Any = None, level: float = 0.95
 ) -> Estimate:
     """P(ŷ of the group > ŷ of the reference) + ½P(=), in [0, 1]; DeLong's interval, null ½.
+
+    Source: DeLong, DeLong & Clarke-Pearson (1988).
 
     >>> adverse_impact_auc([1, 2, 3, 2, 3, 4], group=list("FFFMMM"), reference="M").value.__round__(4)
     0.2222
@@ -194,7 +202,9 @@ def equal_opportunity_difference(
     y_true: Any, y_pred: Any, *, group: Any, reference: Any = None, of: Any = None, positive: Any = None, weight: Any = None,
     level: float = 0.95,
 ) -> Estimate:  # fmt: skip
-    """True positive rate of a group − that of the reference, Newcombe's interval (Hardt, Price & Srebro 2016).
+    """True positive rate of a group − that of the reference, Newcombe's interval.
+
+    Source: Hardt, Price & Srebro (2016), Equality of opportunity in supervised learning.
 
     >>> equal_opportunity_difference(
     ...     [1, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 0], group=list("FFFMMM"), reference="M"
@@ -208,7 +218,9 @@ def equalised_odds_difference(
     y_true: Any, y_pred: Any, *, group: Any, reference: Any = None, of: Any = None, positive: Any = None, weight: Any = None,
     level: float = 0.95,
 ) -> Estimate:  # fmt: skip
-    """The larger of the TPR and FPR gaps, Bonferroni for two (Hardt, Price & Srebro 2016).
+    """The larger of the TPR and FPR gaps, Bonferroni for two.
+
+    Source: Hardt, Price & Srebro (2016), Equality of opportunity in supervised learning.
 
     >>> equalised_odds_difference(
     ...     [1, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 0], group=list("FFFMMM"), reference="M"

@@ -89,6 +89,8 @@ def term_names(columns: Sequence[str], quantiles: Sequence[float]) -> tuple[str,
         names += ["y", "yy", "yp", "ae"]
         if "y_low" in columns:
             names.append("covered")
+        if "tau" in columns:
+            names.append("pinball")
     if "y_low" in columns:
         names.append("width")
     if "exposure" in columns:
@@ -167,14 +169,15 @@ def cells_of(made: Prepared, groups: Factor, attribute: str, within: BoolArray |
 
 def cell(made: Prepared, rows: npt.NDArray[np.intp], label: str) -> Cell:
     """The sums of some rows."""
-    weight = None if made.weight is None else made.weight[rows]
     top = rows[made.in_top[rows]]
     names = made.frame.terms
     return Cell(
         label=label,
-        moments=moments(made.terms[:, rows], names, weight),
-        top=moments(made.terms[:, top], names, None if made.weight is None else made.weight[top]),
-        scores=scores_at(made.place[rows], weight, made.frame.grid),
+        moments=moments(made.terms, names, made.weight, rows=rows),
+        top=moments(made.terms, names, made.weight, rows=top),
+        scores=scores_at(
+            made.place[rows], None if made.weight is None else made.weight[rows], made.frame.grid
+        ),
     )
 
 
@@ -191,7 +194,7 @@ def scores_at(place: npt.NDArray[np.intp], weight: FloatArray | None, grid: Floa
     )
 
 
-def everyone(cells: Sequence[Cell], label: str) -> Cell:
+def everyone(cells: Sequence[Cell], label: str = "everyone") -> Cell:
     """All groups together."""
     total = cells[0]
     for other in cells[1:]:

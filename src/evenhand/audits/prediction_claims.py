@@ -72,6 +72,7 @@ TOLERANCES: Mapping[str, float] = {
     "calibration level": 0.2,
     "interval coverage": 0.05,
     "interval width": 0.8,
+    "pinball loss": 0.8,
     "exposure": 0.8,
 }
 """Default tolerances: ratios as the lower bound (0.8 → 0.8 to 1.25), scores in standard deviations, the AUC from ½."""
@@ -177,7 +178,7 @@ NEEDED: Mapping[str, int] = {
 """Rows of each side below which a measure gets no interval (docs/reference/calibration-predictions.md); see `NEEDED_ELSE`."""
 NEEDED_ELSE = 5
 NEEDED_TOP = 8
-LINEAR = frozenset({"average score", "mean residual", "MAE", "interval width", "exposure"})
+LINEAR = frozenset({"average score", "mean residual", "MAE", "pinball loss", "interval width", "exposure"})
 """Means; the others are curved functions of means, whose delta variance is widened by n/(n − 4)."""
 
 
@@ -259,7 +260,9 @@ def standardised(of: Callable[[Cell], Moments] | None = None) -> Any:
             at = [m_.names.index("p"), m_.names.index("pp")]
             variances.append(float(slope @ m_.covariance()[np.ix_(at, at)] @ slope))
         same: Inference = difference(reg.MEAN, of=part)(a, b, level)
-        found = _from_parts(value, variances[0] ** 0.5, variances[1] ** 0.5, one, two, level, method, need)
+        found = _from_parts(
+            value, max(variances[0], 0.0) ** 0.5, max(variances[1], 0.0) ** 0.5, one, two, level, method, need
+        )
         return found if found.low is None else found.with_(p_value=same.p_value)
 
     return infer
@@ -428,6 +431,10 @@ def regression_claims(frame: Frame, quantiles: Sequence[float], *, seed: int = 0
     if "width" in frame.terms:
         found.append(
             _claim("interval width", "ratio", ratio(reg.WIDTH), "interval width", "accuracy", ratio=True)
+        )
+    if "pinball" in frame.terms:
+        found.append(
+            _claim("pinball loss", "ratio", ratio(reg.PINBALL), "pinball loss", "accuracy", ratio=True)
         )
     if "exposure" in frame.terms:
         found.append(_claim("exposure", "ratio", ratio(reg.EXPOSURE), "exposure", "outcomes", ratio=True))

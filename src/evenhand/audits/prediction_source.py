@@ -20,6 +20,7 @@ from evenhand.audits.prediction_cells import (
     bin_of,
     cell,
     cells_of,
+    everyone,
     prepare,
     row_terms,
     term_names,
@@ -62,13 +63,21 @@ def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Sour
     most = max((len(f.levels) for f in attributes.values()), default=1)
     made = prepare(rows, quantiles, cells=most)
 
+    cached = {name: cells_of(made, f, name) for name, f in islice(attributes.items(), 1)}
+
     def cells(attribute: str, stratum: tuple[str, str] | None) -> list[Cell]:
+        if stratum is None and attribute in cached:
+            return cached[attribute]
         within = None if stratum is None else rows.control[stratum[0]].is_level(stratum[1])
         return cells_of(made, attributes[attribute], attribute, within)
 
+    parts = [c for found in cached.values() for c in found]
+    outside = np.flatnonzero(next(iter(attributes.values())).codes < 0)
+    if len(outside) or not parts:
+        parts.append(cell(made, outside, "no group"))
     return Source(
         frame=made.frame,
-        everyone=cell(made, np.arange(len(rows)), "everyone"),
+        everyone=everyone(parts),
         attributes=list(attributes),
         cells=cells,
         strata={name: f.levels for name, f in rows.control.items()},
@@ -160,7 +169,7 @@ def _summed(
 ) -> Source:
     """The third pass: cells of every attribute, and of every attribute within every stratum."""
     found: dict[tuple[str, tuple[str, str] | None], dict[str, Cell]] = {}
-    everyone: Cell | None = None
+    total: Cell | None = None
     for rows in _batches(path, named, missing, progress):
         if not len(rows):
             continue
@@ -169,7 +178,7 @@ def _summed(
         if crossing and len(attributes) > 1:
             attributes[" & ".join(attributes)] = crossed(attributes)
         whole = cell(made, np.arange(len(rows)), "everyone")
-        everyone = whole if everyone is None else everyone + whole
+        total = whole if total is None else total + whole
         strata: list[tuple[str, str] | None] = [None]
         strata += [(name, level) for name, f in rows.control.items() for level in f.levels]
         for attribute, factor in attributes.items():
@@ -178,7 +187,7 @@ def _summed(
                 bucket = found.setdefault((attribute, stratum), {})
                 for c in cells_of(made, factor, attribute, within):
                     bucket[c.label] = bucket[c.label] + c if c.label in bucket else c
-    if everyone is None:
+    if total is None:
         raise DataError("no-rows", "no row has all the values that the audit needs", given=str(path))
     levels: dict[str, list[str]] = {}
     for _, stratum in found:
@@ -186,7 +195,7 @@ def _summed(
             levels[stratum[0]].append(stratum[1])
     return Source(
         frame=frame,
-        everyone=everyone,
+        everyone=total,
         attributes=list(dict.fromkeys(attribute for attribute, _ in found)),
         cells=lambda attribute, stratum: [v for _, v in sorted(found.get((attribute, stratum), {}).items())],
         strata=levels,
@@ -204,6 +213,12 @@ def _prepared(rows: Rows, frame: Frame, low: float, high: float) -> Prepared:
     )
 
 
+def _pieces(file: Any, columns: list[str]) -> Iterator[Any]:
+    """Batches, one row group after the other: the reader keeps the buffers of all groups that it was asked for."""
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(batch_size=BATCH, row_groups=[group], columns=columns)
+
+
 def _batches(
     path: str | Path,
     named: Named,
@@ -218,8 +233,8 @@ def _batches(
     counts: dict[str, list[int]] = {}
     done = 0
     try:
-        with parquet.ParquetFile(str(path)) as file:
-            for batch in file.iter_batches(batch_size=BATCH, columns=named.all()):
+        with parquet.ParquetFile(str(path), pre_buffer=False) as file:
+            for batch in _pieces(file, named.all()):
                 own = Analysis()
                 table = pa.Table.from_batches([batch])
                 try:

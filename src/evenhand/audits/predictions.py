@@ -49,6 +49,7 @@ def audit_predictions(
     control: Any = (),
     continuous: Any = (),
     interval: tuple[str, str] | None = None,
+    pinball: float | None = None,
     weight: Any = None,
     features: Sequence[str] | None = None,
     missing: Missing = "drop",
@@ -77,6 +78,7 @@ def audit_predictions(
         control: legitimate factors; every claim is repeated within each of their levels, and pooled over them.
         continuous: sensitive attributes that are numbers, e.g. age.
         interval: columns with the lower and upper bound of prediction intervals.
+        pinball: τ in (0, 1) of a model that predicts the τ-quantile: adds the ratio of pinball losses.
         weight: case weights. features: columns for a model that does not name its own.
         missing: ``"drop"`` (counted and noted), ``"error"``, or ``"group"`` (missing labels are a group).
         quantiles: selection thresholds, as quantiles of all predictions.
@@ -104,13 +106,14 @@ def audit_predictions(
         quantiles=chosen, task=task, positive=positive, crossing=intersections, law=law, missing=missing,
         reference=reference, tolerance=tolerance,
         declared={"level": level, "correction": correction, "seed": seed},
+        pinball=_tau(pinball, y_true),
         options={"measures": measures, "suggest": suggest_threshold, "replicates": replicates},
     )  # fmt: skip
     roles: dict[str, Any] = {"y_true": y_true, "y_score": y_score, "weight": weight}
     many = large_parquet(data)
     if many is not None and _plain(y_pred, groups, control, *roles.values()):
         named = _names(data, y_pred, groups, control, interval, roles)
-        if continuous:
+        if continuous or pinball is not None:
             raise _only_the_table(many)
         ran = _streamed(data, many, named, asked, analysis, progress)
     else:
@@ -136,7 +139,7 @@ def audit_predictions(
              "task": ran.task, "positive": positive, "missing": missing, "quantiles": chosen,
              "reference": dict(ran.settings.reference), "tolerance": dict(ran.settings.tolerances), "level": level,
              "correction": correction, "seed": seed, "law": law, "measures": measures,
-             "intersections": intersections, "replicates": replicates},
+             "pinball": pinball, "intersections": intersections, "replicates": replicates},
             data={"table": ran.digest},
         ),
     )  # fmt: skip
@@ -158,6 +161,7 @@ class Asked:
     missing: Missing
     reference: Any
     tolerance: Mapping[str, Any] | None
+    pinball: float | None
     declared: Mapping[str, Any]
     options: Mapping[str, Any]
 
@@ -204,6 +208,8 @@ def _in_memory(data: Any, table: Any, named: Named, asked: Asked, analysis: Anal
     task = _task(asked.task, table, named)
     rows = rows_of(table, named, missing=asked.missing, analysis=analysis, labels=task == "classification")
     settings = _settings(asked, named, labels.TOLERANCES if task == "classification" else TOLERANCES)
+    if asked.pinball is not None and task != "classification":
+        rows = replace(rows, columns={**rows.columns, "tau": np.full(len(rows), asked.pinball)})
     if asked.law is not None:
         _law(rows, asked.law, task, asked.positive, settings, analysis, asked.quantiles)
     _audit(rows, task, settings, analysis, asked.quantiles, asked.positive, asked.crossing, asked.options)
@@ -362,6 +368,20 @@ def _references(reference: str | Mapping[str, str] | None, named: Named) -> dict
                 available=list(named.groups),
             )
     return {k: str(v) for k, v in reference.items()}
+
+
+def _tau(pinball: float | None, y_true: Any) -> float | None:
+    if pinball is None:
+        return None
+    if not 0 < pinball < 1:
+        raise UsageError(
+            "bad-quantile", "τ lies strictly between 0 and 1", given=pinball, expected="e.g. 0.9"
+        )
+    if y_true is None:
+        raise UsageError(
+            "no-outcome", "the pinball loss needs outcomes", hint="name them with y_true= (--y-true)"
+        )
+    return float(pinball)
 
 
 def _quantiles(quantiles: Sequence[float]) -> list[float]:

@@ -64,6 +64,10 @@ def predictions(
         tuple[str, str] | None,
         typer.Option("--interval", help="Columns with the bounds of prediction intervals."),
     ] = None,
+    pinball: Annotated[
+        float | None,
+        typer.Option("--pinball", help="τ of a model that predicts a quantile: compare pinball losses."),
+    ] = None,
     weight: Annotated[str | None, typer.Option("--weight", help="Column with case weights.")] = None,
     missing: Annotated[str, typer.Option("--missing", help="drop (and count), error, or group.")] = "drop",
     quantile: Annotated[
@@ -104,6 +108,7 @@ def predictions(
         "control": control or [],
         "continuous": continuous or [],
         "interval": None if interval is None else list(interval),
+        "pinball": pinball,
         "weight": weight,
         "missing": missing,
         "quantiles": quantile or [0.9, 0.8, 0.5],

@@ -25,6 +25,9 @@ TERMS: Mapping[str, Callable[[Columns], FloatArray]] = {
     "covered": lambda c: ((c["y_low"] <= c["y_true"]) & (c["y_true"] <= c["y_high"])).astype(float),
     "width": lambda c: c["y_high"] - c["y_low"],
     "exposure": lambda c: c["exposure"],
+    "pinball": lambda c: np.maximum(
+        c["tau"] * (c["y_true"] - c["y_pred"]), (c["tau"] - 1) * (c["y_true"] - c["y_pred"])
+    ),
 }
 """Per-row terms. Squared errors follow from yy, yp and pp."""
 
@@ -144,6 +147,13 @@ WIDTH = Measure(
     better="lower",
     reference="E[high − low] of the model's prediction intervals",
 )
+PINBALL = Measure(
+    name="pinball loss",
+    function=Smoothed(("pinball",), lambda m: m["pinball"]),
+    needs=("y_true", "y_pred", "tau"),
+    better="lower",
+    reference="E[max(τ(y − ŷ), (τ − 1)(y − ŷ))] of a model of the τ-quantile (Koenker & Bassett 1978)",
+)
 EXPOSURE = Measure(
     name="exposure",
     function=Smoothed(("exposure",), lambda m: m["exposure"]),
@@ -165,4 +175,5 @@ MEASURES: tuple[Measure, ...] = (
     COVERAGE,
     WIDTH,
     EXPOSURE,
+    PINBALL,
 )

@@ -70,41 +70,46 @@ class Moments:
 
 
 def moments(
-    terms: FloatArray, names: Sequence[str], weight: npt.ArrayLike | None = None, *, block: int = 1 << 16
+    terms: FloatArray,
+    names: Sequence[str],
+    weight: npt.ArrayLike | None = None,
+    *,
+    rows: npt.NDArray[np.intp] | None = None,
+    block: int = 1 << 14,
 ) -> Moments:
-    """The sums of rows × terms.
+    """The sums of rows × terms, block by block so that a block stays in the cache.
 
     Args:
-        terms: (k, n), finite. weight: (n,) non-negative, or None for all ones.
+        terms: (k, n), finite. weight: (n,) non-negative, or None for all ones. rows: which columns of `terms` to use.
 
     >>> m = moments(np.array([[1.0, 2.0, 3.0]]), ["x"])
     >>> m.means["x"], round(float(m.covariance()[0, 0]), 4)
     (2.0, 0.3333)
     """
-    k, n = terms.shape
-    if weight is None:
-        sums = terms.sum(axis=1)
-        cross = np.zeros((k, k))
-        for start in range(0, n, block):
-            part = terms[:, start : start + block]
-            cross += part @ part.T
-        return Moments(
-            names=tuple(names), n=n, weight=float(n), weight2=float(n), sums=sums, sums2=sums, cross=cross
-        )
-    w = np.asarray(weight, dtype=float)
-    square = w * w
-    cross = np.zeros((k, k))
+    k, n = terms.shape[0], terms.shape[1] if rows is None else len(rows)
+    w = None if weight is None else np.asarray(weight, dtype=float)
+    sums, sums2, cross = np.zeros(k), np.zeros(k), np.zeros((k, k))
+    total = square = 0.0
+    positive = 0
     for start in range(0, n, block):
-        part = terms[:, start : start + block]
-        cross += (part * square[start : start + block]) @ part.T
+        chosen: Any = slice(start, start + block) if rows is None else rows[start : start + block]
+        part = terms[:, chosen]
+        if w is None:
+            sums += part.sum(axis=1)
+            cross += part @ part.T
+            continue
+        own = w[chosen]
+        twice = own * own
+        total, square = total + float(own.sum()), square + float(twice.sum())
+        positive += int(np.count_nonzero(own > 0))
+        sums += part @ own
+        sums2 += part @ twice
+        cross += (part * twice) @ part.T
+    if w is None:
+        total = square = float(n)
+        sums2, positive = sums, n
     return Moments(
-        names=tuple(names),
-        n=int(np.count_nonzero(w > 0)),
-        weight=float(w.sum()),
-        weight2=float(square.sum()),
-        sums=terms @ w,
-        sums2=terms @ square,
-        cross=cross,
+        names=tuple(names), n=positive, weight=total, weight2=square, sums=sums, sums2=sums2, cross=cross
     )
 
 
