@@ -53,6 +53,16 @@ def forecast(
     return lines
 
 
+def bill(made: Design, arguments: Mapping[str, Any]) -> float | None:
+    """What all probes cost at the prices among the arguments of `audit_text`; None without a price."""
+    price, per_100 = arguments.get("price"), arguments.get("price_per_100")
+    if price is None and per_100 is None:
+        return None
+    repeats = int(arguments.get("repeats", 1))
+    units = sum(max(1, -(-len(text) // 100)) for text in made.inputs()) if per_100 is not None else 0
+    return repeats * (len(made) * float(price or 0.0) + units * float(per_100 or 0.0))
+
+
 def _cost(
     lengths: np.ndarray[Any, np.dtype[np.int64]],
     repeats: int,

@@ -18,8 +18,13 @@ Progress = Callable[[int, int], None]
 
 
 @contextlib.contextmanager
-def progress_bar(total: int | None, what: str = "asking") -> Iterator[Progress]:
-    """A bar on stderr with rate and time left; silent where stderr is not a terminal."""
+def progress_bar(total: int | None, what: str = "asking", *, cost: float | None = None) -> Iterator[Progress]:
+    """A bar on stderr with failures, money so far (at most) and time left; silent where stderr is no terminal.
+
+    Args:
+        cost: of all `total` inputs, at the prices the user gave; replies from the journal cost nothing, so the money
+            shown is an upper bound.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -35,7 +40,10 @@ def progress_bar(total: int | None, what: str = "asking") -> Iterator[Progress]:
         task = bar.add_task(what, total=total, failed="")
 
         def update(done: int, failed: int) -> None:
-            bar.update(task, completed=done, failed=f"{failed} failed" if failed else "")
+            said = [f"{failed} failed"] if failed else []
+            if cost is not None and total:
+                said.append(f"≤ {cost * done / total:.2f} of {cost:.2f} spent")
+            bar.update(task, completed=done, failed=", ".join(said))
 
         yield update
 
@@ -66,15 +74,27 @@ def finish(result: Result, out: Path | None, spec: Spec | None = None) -> None:
         raise typer.Exit(3)
 
 
-def perform(spec: Spec, *, total: int | None = None) -> None:
+def perform(spec: Spec) -> None:
     """Run a saved call with a progress bar and finish."""
     runtime: dict[str, Any] = {}
-    with progress_bar(total) as update:
+    total, cost = _size(spec)
+    with progress_bar(total, cost=cost) as update:
         if spec.kind in LIVE:
             runtime["progress"] = update
         result = spec.call(**runtime)
     sys.stderr.flush()
     finish(result, None if spec.out is None else Path(spec.out), spec)
+
+
+def _size(spec: Spec) -> tuple[int | None, float | None]:
+    """How many inputs a call will ask and what they cost, where that is known beforehand."""
+    if spec.kind != "text":
+        return None, None
+    from evenhand.audits.designs import design_of
+    from evenhand.audits.forecast import bill
+
+    made = design_of(spec.arguments)
+    return len(made) * int(spec.arguments.get("repeats", 1)), bill(made, spec.arguments)
 
 
 LIVE = frozenset({"text", "attack"})

@@ -82,9 +82,4 @@ def run(
             arguments.pop("journal", None)
         elif journal is not None or "journal" not in arguments:
             arguments["journal"] = str(journal if journal is not None else Path(where) / "journal.sqlite")
-    total = None
-    if spec.kind == "text":
-        from evenhand.cli.text import total_probes
-
-        total = total_probes(arguments)
-    perform(replace(spec, arguments=arguments, out=where), total=total)
+    perform(replace(spec, arguments=arguments, out=where))

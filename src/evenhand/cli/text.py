@@ -128,10 +128,7 @@ def text(
     if not no_cache and (journal is not None or out is not None):
         arguments["journal"] = str(journal if journal is not None else Path(str(out)) / "journal.sqlite")
     options = key_values(option)
-    perform(
-        Spec(kind="text", arguments=arguments, subject=options, out=None if out is None else str(out)),
-        total=total_probes(arguments),
-    )
+    perform(Spec(kind="text", arguments=arguments, subject=options, out=None if out is None else str(out)))
 
 
 def demo(
@@ -146,13 +143,6 @@ def demo(
     with progress_bar(len(demo_design()) * len(demo_subjects(subject))) as update:
         result = run_demo(subject, progress=update)
     finish(result, out)
-
-
-def total_probes(arguments: dict[str, Any]) -> int:
-    """How many probes a call will ask."""
-    from evenhand.audits.designs import design_of
-
-    return len(design_of(arguments)) * int(arguments.get("repeats", 1))
 
 
 def _export(arguments: dict[str, Any], probes: Path | None, templates: Path | None) -> None:
