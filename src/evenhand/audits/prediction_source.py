@@ -110,7 +110,7 @@ def from_parquet(
     crossing: bool,
     progress: Progress | None = None,
 ) -> tuple[Source, int]:
-    """A Parquet file in three passes of batches: range, quantiles, sums. Memory does not grow with the rows.
+    """A Parquet file in three passes of batches: range, quantiles, sums. Only one batch and the sums are held.
 
     Quantiles come from a histogram of `FINE` equal bins between the lowest and highest prediction, scores are kept in
     `BINS`: the note says how wide a bin is.
