@@ -149,7 +149,8 @@ class Journal:
         """Per subject: replies held, characters of input, first and last arrival (seconds since 1970)."""
         with self._guard():
             cursor = self._connection.execute(
-                "SELECT subject, count(*), sum(length(input)), min(created), max(created) FROM inputs"
+                "SELECT subject, count(*), sum(length(input)), min(created), max(created)"
+                " FROM (SELECT key, input, min(created) AS created FROM inputs GROUP BY key)"
                 " JOIN replies USING (key) JOIN shapes ON shapes.id = shape GROUP BY subject ORDER BY subject"
             )
             keys = ("subject", "replies", "characters", "first", "last")

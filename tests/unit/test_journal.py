@@ -155,3 +155,24 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
         known = journal.fetch("m", [f"text {i}" for i in range(last + 1)])
     assert not known.missing.any()
     assert known.scores["score"].tolist() == list(range(last + 1))
+
+
+def test_several_processes_may_share_one_journal(tmp_path: Path) -> None:
+    """Four writers meet on a fresh file; every reply of each is there afterwards."""
+    path = tmp_path / "j.sqlite"
+    program = textwrap.dedent(
+        """
+        import sys, numpy as np
+        from evenhand._model import Replies
+        from evenhand._store import Journal
+        with Journal(sys.argv[1]) as journal:
+            for batch in range(20):
+                texts = [f"{sys.argv[2]} {batch} {i}" for i in range(50)] + [f"shared {batch}"]
+                journal.put("m", texts, Replies(scores={"score": np.arange(51.0)}))
+        """
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", program, str(path), str(k)]) for k in range(4)]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
+    with Journal(path) as journal:
+        (row,) = journal.stats()
+        assert row["replies"] == 4 * 20 * 50 + 20
