@@ -1,7 +1,7 @@
 """Readers of vector files: text in blocks side by side, word2vec binary, NumPy and safetensors. Nothing is unpickled.
 
 Text: numbers are told from the word by counting spaces from the *end* of a line, since words may hold spaces (the 840B
-GloVe file has such words). The word's bytes are masked out and the rest is parsed as one table of floats.
+GloVe file has such words). Plain decimals are parsed as whole arrays, anything else by itself or by Arrow.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import DataError
+from evenhand.embeddings.decimals import Bytes, Places, decimals
 from evenhand.embeddings.vectors import Matrix, Vectors, from_arrays
 
 BLOCK = 1 << 22
 MOST_BAD = 0.05
 """Share of lines of the wrong width beyond which a file is not taken for vectors."""
-Bytes = npt.NDArray[np.uint8]
+MOST_ODD = 0.02
+"""Share of numbers with exponents or many digits beyond which Arrow parses a block."""
 
 
 def read_vectors(
@@ -172,23 +174,22 @@ def _parse(block: bytes, width: int, encoding: str | None) -> tuple[list[str], M
     """Words, numbers (rows, width), the beginnings of lines that do not fit, and how many lines there were."""
     block = _tidied(block)
     buffer = np.frombuffer(block, dtype=np.uint8)
+    separators = np.flatnonzero((buffer == 32) | (buffer == 10))
     ends = np.flatnonzero(buffer == 10)
     starts = np.concatenate([[0], ends[:-1] + 1])
     filled = ends > starts
     starts, ends = starts[filled], ends[filled]
-    spaces = np.flatnonzero(buffer == 32)
-    until = np.searchsorted(spaces, ends)
-    count = until - np.searchsorted(spaces, starts)
-    fits = count >= width
+    last = np.searchsorted(separators, ends)
+    fits = last - np.searchsorted(separators, starts) >= width
     bad = [
         _decode(block[s : min(e, s + 60)], encoding) for s, e in zip(starts[~fits], ends[~fits], strict=True)
     ]
-    starts, ends, until = starts[fits], ends[fits], until[fits]
+    starts, last = starts[fits], last[fits]
     lines = len(starts) + len(bad)
     if not len(starts):
         return [], np.empty((0, width), np.float32), bad, lines
-    split = spaces[until - width]
-    numbers, wrong = _numbers(buffer, block, starts, split, ends, width)
+    split = separators[last - width]
+    numbers, wrong = _numbers(buffer, block, separators, last, width)
     words = [_decode(block[s:m], encoding) for s, m in zip(starts.tolist(), split.tolist(), strict=True)]
     if wrong.any():
         bad += [_decode(block[starts[i] : starts[i] + 60], encoding) for i in np.flatnonzero(wrong)]
@@ -209,26 +210,33 @@ def _tidied(block: bytes) -> bytes:
 
 
 def _numbers(
-    buffer: Bytes, block: bytes, starts: npt.NDArray[np.intp], split: npt.NDArray[np.intp],
-    ends: npt.NDArray[np.intp], width: int,
-) -> tuple[Matrix, npt.NDArray[np.bool_]]:  # fmt: skip
-    """The numbers of the fitting lines, and which lines held something else."""
-    steps = np.zeros(len(buffer) + 1, dtype=np.int8)
-    steps[split + 1] += 1
-    steps[ends + 1] -= 1
-    inside = np.cumsum(steps[:-1], dtype=np.int8).view(np.bool_)
-    table = buffer[inside].tobytes()
-    try:
-        return _table(table, width), np.zeros(len(starts), dtype=np.bool_)
-    except ValueError:
-        rows = np.full((len(starts), width), np.nan, dtype=np.float32)
-        wrong = np.zeros(len(starts), dtype=np.bool_)
-        for i, (s, e) in enumerate(zip(split.tolist(), ends.tolist(), strict=True)):
-            try:
-                rows[i] = np.array(block[s + 1 : e].split(b" "), dtype=np.float64)
-            except ValueError:
-                wrong[i] = True
-        return rows, wrong
+    buffer: Bytes, block: bytes, separators: Places, last: Places, width: int
+) -> tuple[Matrix, npt.NDArray[np.bool_]]:
+    """The numbers of the fitting lines, which end at the separators `last`, and which lines held something else."""
+    wrong = np.zeros(len(last), dtype=np.bool_)
+    if len(buffer) < 8:
+        values, plain = np.empty(len(separators), np.float32), np.zeros(len(separators), np.bool_)
+    else:
+        values, plain = decimals(buffer, separators)
+    tokens = last[:, None] + np.arange(1 - width, 1)
+    rows, odd = values[tokens], np.argwhere(~plain[tokens])
+    if len(odd) > MOST_ODD * rows.size:
+        inside = np.zeros(len(buffer) + 1, dtype=np.int8)
+        inside[separators[last - width] + 1] += 1
+        inside[separators[last] + 1] -= 1
+        try:
+            return _table(
+                buffer[np.cumsum(inside[:-1], dtype=np.int8).view(np.bool_)].tobytes(), width
+            ), wrong
+        except ValueError:
+            pass  # the numbers are told one by one
+    for row, column in odd.tolist():
+        at = tokens[row, column]
+        try:
+            rows[row, column] = np.float64(block[separators[at - 1] + 1 : separators[at]])
+        except ValueError:
+            wrong[row] = True
+    return rows, wrong
 
 
 def _table(data: bytes, width: int) -> Matrix:
