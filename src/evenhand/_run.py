@@ -209,6 +209,8 @@ class _Columns:
         if repeat is not None:
             factors["repeat"] = Factor(np.zeros(len(probes), dtype=np.int8), (str(repeat),))
         for name, factor in factors.items():
+            if not factor.levels:
+                continue  # nothing but missing so far: ten million times −1 says no more than no column
             codes = self._recode(name, factor.levels)[
                 factor.codes
             ]  # code −1 picks the last entry, which is −1
