@@ -136,7 +136,7 @@ def searches(tweets: list[str], labels: list[int], glove: str, placebos: int) ->
         spent_as_published[0] += len(states)
         return ask(run, states)
 
-    _Run.ask = counted  # type: ignore[method-assign]
+    _Run.ask = counted  # type: ignore[method-assign, assignment]
     for search in ("beam", "genetic", "genetic-practice"):
         inside[0], spent_as_published[0] = 0.0, 0
         spent, result = cpu(
