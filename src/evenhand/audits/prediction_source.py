@@ -30,7 +30,7 @@ from evenhand.audits.scoring import Analysis
 
 STREAM_ROWS = 5_000_000
 """Parquet files with more rows are streamed."""
-BATCH = 1 << 20
+BATCH = 1 << 17
 FINE = 1 << 20
 
 Progress = Callable[[int, int], None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import bdtr, bdtrc, betaincinv, gammaln
 
 from evenhand._errors import UsageError
@@ -273,6 +274,10 @@ def _restricted_reference(d: float, x: float, n: float, y: float, m: float) -> f
     return (low + high) / 2
 
 
+WHOLE_SUPPORT = 20_000
+"""Tables up to which Fisher's test looks at each; beyond, only at those that count."""
+
+
 def fisher_exact(hits_a: int, n_a: int, hits_b: int, n_b: int) -> float:
     """Two-sided p of Fisher's exact test: the tables no likelier than the one seen (Fisher 1922).
 
@@ -285,18 +290,39 @@ def fisher_exact(hits_a: int, n_a: int, hits_b: int, n_b: int) -> float:
     _counts(hits_a, n_a)
     _counts(hits_b, n_b)
     hits, total = hits_a + hits_b, n_a + n_b
-    k = np.arange(max(0, hits - n_b), min(hits, n_a) + 1)
+    first, last = max(0, hits - n_b), min(hits, n_a)
 
     def log_choose(n: float, r: FloatArray) -> FloatArray:
         return np.asarray(gammaln(n + 1) - gammaln(r + 1) - gammaln(n - r + 1))
 
-    logs = (
-        log_choose(n_a, k.astype(float))
-        + log_choose(n_b, (hits - k).astype(float))
-        - log_choose(total, np.array([float(hits)]))
-    )
-    seen = logs[hits_a - k[0]]
-    return float(min(1.0, np.sum(np.exp(logs[logs <= seen + 1e-7]))))
+    def logs_of(k: npt.NDArray[np.int64]) -> FloatArray:
+        ways = log_choose(n_a, k.astype(float)) + log_choose(n_b, (hits - k).astype(float))
+        return np.asarray(ways - log_choose(total, np.array([float(hits)])))
+
+    seen = float(logs_of(np.array([hits_a]))[0]) + 1e-7
+    if last - first < WHOLE_SUPPORT:
+        logs = logs_of(np.arange(first, last + 1))
+        return float(min(1.0, np.sum(np.exp(logs[logs <= seen]))))
+    # The tables are log-concave around the mode: each tail starts where it becomes as unlikely as what was seen, and
+    # falls from there at least as fast as from the mode, so 40 standard deviations of it are all that a sum can feel.
+    mode = min(max((hits + 1) * (n_a + 1) // (total + 2), first), last)
+    share = hits / total
+    reach = 200 + int(40 * np.sqrt(n_a * share * (1 - share) * n_b / max(total - 1, 1)))
+    if float(logs_of(np.array([mode]))[0]) <= seen:
+        return 1.0
+    p = 0.0
+    for end, step in ((first, -1), (last, 1)):
+        inside, outside = (
+            0,
+            abs(end - mode) + 1,
+        )  # steps from the mode: likelier than seen, and not (or off the support)
+        while outside - inside > 1:
+            middle = (inside + outside) // 2
+            likely = float(logs_of(np.array([mode + step * middle]))[0]) > seen
+            inside, outside = (middle, outside) if likely else (inside, middle)
+        steps = np.arange(outside, min(abs(end - mode), outside + reach) + 1)
+        p += float(np.sum(np.exp(logs_of(mode + step * steps))))
+    return min(1.0, p)
 
 
 def mcnemar_exact(b: int, c: int, *, level: float = 0.95) -> Inference:
