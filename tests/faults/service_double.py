@@ -166,7 +166,8 @@ async def _respond(
     if fault == "redirect":
         return web.Response(status=307, headers={"Location": "http://example.invalid/elsewhere"})
     if fault == "hang":
-        await asyncio.sleep(3)
+        await asyncio.sleep(3)  # and then nothing was done, so nothing is billed
+        return web.Response(status=504)
     if fault == "missing score":
         return web.json_response({"unexpected": True})
     raw = json.dumps(answer_of(request.path, body, texts)).encode()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evenhand._errors import SubjectError, UsageError
-from evenhand.subjects import Batched, Limited, Retrying, from_callable, subject
+from evenhand._errors import BudgetSpent, SubjectError, UsageError
+from evenhand._model import Replies
+from evenhand.subjects import Batched, Budgeted, Limited, Retrying, from_callable, subject
 from evenhand.subjects.python import as_replies
 from evenhand.testing import Flaky, Planted, Scripted, forbid_network
 
@@ -153,6 +155,28 @@ def test_batched_never_passes_more_than_its_size() -> None:
     found = Batched(subject=from_callable(model, id="m"), size=3)([str(i) for i in range(8)])
     assert sizes == [3, 3, 2]
     assert found.scores["score"].tolist() == list(range(8))
+
+
+def test_a_subject_that_batches_itself_gets_everything_at_once() -> None:
+    """No seam between batches, with or without a budget around it; the budget still counts every input."""
+    sizes = []
+
+    @dataclass(frozen=True)
+    class Pipelined:
+        id: str = "pipelined"
+        batches_itself: bool = True
+
+        def __call__(self, inputs: Any, /) -> Replies:
+            sizes.append(len(inputs))
+            return Replies(scores={"s": np.arange(len(inputs), dtype=float)})
+
+    texts = [str(i) for i in range(8)]
+    Batched(subject=Pipelined(), size=3)(texts)
+    paying = Budgeted(subject=Pipelined(), calls=7)
+    with pytest.raises(BudgetSpent):
+        Batched(subject=paying, size=3)(texts)
+    assert sizes == [8, 7]
+    assert paying.spent["calls"] == 7
 
 
 def test_planted_has_exactly_the_gap_it_was_given() -> None:

@@ -51,6 +51,11 @@ class Comprehend:
         return f"comprehend {self.task} {self.language}"
 
     @property
+    def batches_itself(self) -> bool:
+        """Given many texts at once it keeps its places filled."""
+        return True
+
+    @property
     def notice(self) -> str:
         """What a reader of the result should know."""
         if self.task == "toxicity":

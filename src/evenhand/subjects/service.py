@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 logging.getLogger("stamina").addHandler(logging.NullHandler())  # retries are counted; stderr is for messages
 
 LARGEST_REPLY = 16 << 20
+STAGGER = 0.001
+"""Seconds between the first requests of two places: requests that start in one burst come back in one burst, for ever."""
+MOST_WAITING = 1_000
+TOGETHER = 0.01
+"""Seconds for which replies are collected before they are handed over: waking the reader for each one costs more than the reply."""
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 REFUSED = frozenset({401, 403})
 
@@ -109,6 +114,11 @@ class Service:
         return str(getattr(self.endpoint, "notice", ""))
 
     @property
+    def batches_itself(self) -> bool:
+        """Given many inputs at once it keeps its places filled; split batches would let them run empty at every seam."""
+        return True
+
+    @property
     def ordinal(self) -> bool:
         """Whether scores are ordered but not spaced, so that only ranks mean something."""
         return bool(getattr(self.endpoint, "ordinal", False))
@@ -127,7 +137,7 @@ class Service:
         asked = [row for row in range(len(inputs)) if row not in refused]
         if not asked:
             return
-        arrived: queue.Queue[Any] = queue.Queue(maxsize=4 * self.concurrency)
+        arrived: queue.Queue[Any] = queue.Queue(maxsize=4)
         driver = _Driver(self, inputs, asked, arrived)
         thread = threading.Thread(target=driver.run, name="evenhand-service", daemon=True)
         thread.start()
@@ -142,21 +152,13 @@ class Service:
 
 def _drained(arrived: queue.Queue[Any]) -> Arrivals:
     while True:
-        items = [arrived.get()]
-        while True:
-            try:
-                items.append(arrived.get_nowait())
-            except queue.Empty:
-                break
-        last = next((item for item in items if item is None or isinstance(item, BaseException)), items)
-        parts = [item for item in items if isinstance(item, tuple)]
-        if parts:
-            rows = np.concatenate([np.array(rows, dtype=np.intp) for rows, _ in parts])
-            yield rows, join([replies for _, replies in parts], [len(rows) for rows, _ in parts])
-        if last is None:
+        item = arrived.get()
+        if item is None:
             return
-        if isinstance(last, BaseException):
-            raise last
+        if isinstance(item, BaseException):
+            raise item
+        rows = np.array([row for rows, _ in item for row in rows], dtype=np.intp)
+        yield rows, join([replies for _, replies in item], [len(rows) for rows, _ in item])
 
 
 def _empty(arrived: queue.Queue[Any]) -> None:
@@ -193,13 +195,14 @@ class _Retry(Exception):
 
 @dataclass
 class _Driver:
-    """One run of the event loop: workers take chunks of rows, ask, and put what arrived into the queue."""
+    """One run of the event loop: workers take chunks of rows, ask, and collect what arrived for the queue."""
 
     service: Service
     inputs: Sequence[Any]
     rows: list[int]
     arrived: queue.Queue[Any]
     failed_in_a_row: int = 0
+    outbox: list[tuple[list[int], Replies]] = field(default_factory=list)
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def stop(self) -> None:
@@ -215,9 +218,13 @@ class _Driver:
             end = _gravest(errors)
         except BaseException as error:  # handed to the caller's thread, which raises it
             end = error
+        for item in [self.outbox, end] if self.outbox else [end]:  # what had arrived before an error is kept
+            self._put(item)
+
+    def _put(self, item: Any) -> None:
         while not self.stopping.is_set():
             try:
-                self.arrived.put(end, timeout=0.05)
+                self.arrived.put(item, timeout=0.05)
                 return
             except queue.Full:
                 continue
@@ -236,6 +243,7 @@ class _Driver:
         ):
             for _ in range(min(service.concurrency, -(-len(self.rows) // size))):
                 workers.create_task(self._work(session, chunks, calls, characters))
+                await asyncio.sleep(STAGGER)
 
     async def _work(
         self, session: aiohttp.ClientSession, chunks: Iterator[list[int]], calls: _Pace, characters: _Pace
@@ -262,24 +270,26 @@ class _Driver:
                 await self._hand_over([rows[at]], Replies(scores={}, errors={0: reason}), final=True)
 
     async def _hand_over(self, rows: list[int], replies: Replies, *, final: bool = False) -> None:
-        """Put what arrived into the queue; rows that will be asked again wait."""
-        keep = [
-            at for at in range(len(rows)) if final or not isinstance(replies.errors.get(at), PartialFailure)
-        ]
-        if not keep:
+        """Collect what arrived; rows that will be asked again wait. A reader that cannot follow holds up the workers."""
+        if replies.errors and not final:
+            keep = [at for at in range(len(rows)) if not isinstance(replies.errors.get(at), PartialFailure)]
+            rows, replies = [rows[at] for at in keep], _taken(replies, keep)
+        if not rows:
             return
-        picked = np.array(keep, dtype=np.intp)
-        part = Replies(
-            scores={name: column[picked] for name, column in replies.scores.items()},
-            errors={i: replies.errors[at] for i, at in enumerate(keep) if at in replies.errors},
-        )
-        item = ([rows[at] for at in keep], part)
-        while not self.stopping.is_set():
-            try:
-                self.arrived.put_nowait(item)
-                return
-            except queue.Full:
-                await asyncio.sleep(0.005)
+        if not self.outbox:
+            asyncio.get_running_loop().call_later(TOGETHER, self._flush)
+        self.outbox.append((rows, replies))
+        while len(self.outbox) > MOST_WAITING and not self.stopping.is_set():
+            await asyncio.sleep(TOGETHER)
+
+    def _flush(self) -> None:
+        if not self.outbox or self.stopping.is_set():
+            return
+        try:
+            self.arrived.put_nowait(self.outbox)
+            self.outbox = []
+        except queue.Full:
+            asyncio.get_running_loop().call_later(TOGETHER, self._flush)
 
     async def _answer(
         self, session: aiohttp.ClientSession, part: list[Any], calls: _Pace, characters: _Pace
@@ -287,8 +297,10 @@ class _Driver:
         service = self.service
 
         async def once() -> Replies:
-            await calls.wait()
-            await characters.wait(sum(len(str(text)) for text in part))
+            if calls.rate:
+                await calls.wait()
+            if characters.rate:
+                await characters.wait(sum(len(str(text)) for text in part))
             answer = await _ask_once(session, service.endpoint, part)
             replies = service.endpoint.parse(answer, len(part))
             self.failed_in_a_row = 0
@@ -335,6 +347,14 @@ class _Driver:
                 given=reason,
                 hint="look at the service, then run the same command again: what had arrived is kept",
             )
+
+
+def _taken(replies: Replies, keep: list[int]) -> Replies:
+    picked = np.array(keep, dtype=np.intp)
+    return Replies(
+        scores={name: column[picked] for name, column in replies.scores.items()},
+        errors={i: replies.errors[at] for i, at in enumerate(keep) if at in replies.errors},
+    )
 
 
 def _gravest(errors: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -410,13 +430,13 @@ def _judge(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: byt
         )
     if status in RETRIED:
         raise _Retry(f"HTTP {status}", _retry_after(headers.get("Retry-After")))
-    said = _without_secrets(raw[:200].decode("utf-8", "replace"), endpoint)
-    if status == 404:
-        raise SubjectError(
-            "not-found", f"the service knows no such model or path (HTTP 404): {said}", given=endpoint.id,
-            hint="check the name of the model and the URL",
-        )  # fmt: skip
     if not 200 <= status < 300:
+        said = _without_secrets(raw[:200].decode("utf-8", "replace"), endpoint)
+        if status == 404:
+            raise SubjectError(
+                "not-found", f"the service knows no such model or path (HTTP 404): {said}", given=endpoint.id,
+                hint="check the name of the model and the URL",
+            )  # fmt: skip
         raise _Final(f"HTTP {status}: {said}")
     if len(raw) > LARGEST_REPLY:
         raise _Final(f"the answer is larger than {LARGEST_REPLY:,} bytes")

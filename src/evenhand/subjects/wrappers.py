@@ -81,9 +81,16 @@ def gather(
     return Replies(scores=scores, errors=errors)
 
 
+def batches_itself(subject: Subject) -> bool:
+    """Whether a subject wants all inputs at once, because it splits them better than a wrapper could."""
+    return bool(getattr(subject, "batches_itself", False))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Batched:
     """Asks in batches of at most `size` inputs and hands over each batch as it arrives.
+
+    A subject that says `batches_itself` gets everything at once.
 
     >>> from evenhand.subjects import from_callable
     >>> sizes = []
@@ -103,8 +110,9 @@ class Batched:
         return gather(self.arrivals(inputs), len(inputs))
 
     def arrivals(self, inputs: Sequence[Any], /) -> Arrivals:
-        for start in range(0, len(inputs), self.size):
-            part = inputs[start : start + self.size]
+        size = max(len(inputs), 1) if batches_itself(self.subject) else self.size
+        for start in range(0, len(inputs), size):
+            part = inputs[start : start + size]
             for rows, replies in arrivals(self.subject, part):
                 yield start + rows, replies
 
@@ -297,6 +305,11 @@ class Budgeted:
     @property
     def id(self) -> str:
         return self.subject.id
+
+    @property
+    def batches_itself(self) -> bool:
+        """As what it wraps."""
+        return batches_itself(self.subject)
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         return gather(self.arrivals(inputs), len(inputs))
