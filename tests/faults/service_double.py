@@ -151,6 +151,8 @@ async def _respond(
         )
     if fault == "429 with Retry-After":
         return web.json_response({}, status=429, headers={"Retry-After": "0.01"})
+    if fault == "429 for an hour":
+        return web.json_response({}, status=429, headers={"Retry-After": "3600"})
     if fault == "reset":
         assert request.transport is not None
         request.transport.close()

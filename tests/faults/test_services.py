@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,6 +130,39 @@ def test_a_large_run_under_every_fault_loses_nothing_and_pays_once(tmp_path: Pat
     assert again.failed == 0
     assert made.billed.total() - before == asked.failed
     assert max(made.billed.values()) == 1
+
+
+def _interrupted_after(seconds: float, model: Any, journal: Journal, n: int) -> float:
+    """Ctrl-C in the middle of a run; the seconds until it had ended."""
+    here = threading.main_thread().ident
+    timer = threading.Timer(seconds, signal.pthread_kill, (here, signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ask(plan(n), model, journal=journal)
+    finally:
+        timer.join()
+    return time.monotonic()
+
+
+def test_ctrl_c_keeps_the_answers_that_are_in_flight(double: Any, tmp_path: Path) -> None:
+    """They are paid for: the run waits for them, keeps them, and starts no new request."""
+    double.latency = 0.5
+    model = services(double.url, concurrency=4)["perspective"]
+    with Journal(tmp_path / "j.sqlite") as journal:
+        _interrupted_after(0.75, model, journal, 40)
+        kept = int((~journal.fetch(model.id, [f"text {i}" for i in range(40)]).missing).sum())
+    assert kept == double.billed.total()
+    assert 4 <= kept <= 12
+
+
+def test_ctrl_c_does_not_wait_for_a_service_that_asks_for_an_hour(double: Any, tmp_path: Path) -> None:
+    """Retry-After: 3600 holds up nobody who wants to leave."""
+    double.always = "429 for an hour"
+    with Journal(tmp_path / "j.sqlite") as journal:
+        start = time.monotonic()
+        ended = _interrupted_after(0.3, services(double.url, concurrency=2)["perspective"], journal, 4)
+    assert ended - start < 20
 
 
 def test_a_service_that_hangs_is_given_up_and_asked_again(double: Any) -> None:

@@ -8,6 +8,7 @@ or `.netrc` of the environment are not used.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime
 import json
 import logging
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand._errors import CredentialError, SubjectError
 from evenhand._model import Replies
@@ -35,7 +37,8 @@ logging.getLogger("stamina").addHandler(logging.NullHandler())  # retries are co
 LARGEST_REPLY = 16 << 20
 STAGGER = 0.001
 """Seconds between the first requests of two places: requests that start in one burst come back in one burst, for ever."""
-MOST_WAITING = 1_000
+GRACE = 3.0
+"""Seconds that requests in flight are given after Ctrl-C."""
 TOGETHER = 0.01
 """Seconds for which replies are collected before they are handed over: waking the reader for each one costs more than the reply."""
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -137,36 +140,31 @@ class Service:
         asked = [row for row in range(len(inputs)) if row not in refused]
         if not asked:
             return
-        arrived: queue.Queue[Any] = queue.Queue(maxsize=4)
+        arrived: queue.Queue[Any] = queue.Queue(maxsize=1)
         driver = _Driver(self, inputs, asked, arrived)
         thread = threading.Thread(target=driver.run, name="evenhand-service", daemon=True)
         thread.start()
         try:
-            yield from _drained(arrived)
+            while (item := arrived.get()) is not None:
+                if isinstance(item, BaseException):
+                    raise item
+                yield _together(item)
+        except KeyboardInterrupt:  # what is in flight is paid for: it is handed over before the run ends
+            driver.stopping.set()
+            thread.join(GRACE)
+            driver.cancel()
+            thread.join()
+            if left := driver.left():
+                yield _together(left)
+            raise
         finally:
-            driver.stop()
-            while thread.is_alive():  # a full queue must not keep the loop from ending
-                _empty(arrived)
-                thread.join(0.02)
+            driver.cancel()
+            thread.join()
 
 
-def _drained(arrived: queue.Queue[Any]) -> Arrivals:
-    while True:
-        item = arrived.get()
-        if item is None:
-            return
-        if isinstance(item, BaseException):
-            raise item
-        rows = np.array([row for rows, _ in item for row in rows], dtype=np.intp)
-        yield rows, join([replies for _, replies in item], [len(rows) for rows, _ in item])
-
-
-def _empty(arrived: queue.Queue[Any]) -> None:
-    while True:
-        try:
-            arrived.get_nowait()
-        except queue.Empty:
-            return
+def _together(items: list[tuple[list[int], Replies]]) -> tuple[npt.NDArray[np.intp], Replies]:
+    rows = np.array([row for rows, _ in items for row in rows], dtype=np.intp)
+    return rows, join([replies for _, replies in items], [len(rows) for rows, _ in items])
 
 
 @dataclass
@@ -203,10 +201,20 @@ class _Driver:
     arrived: queue.Queue[Any]
     failed_in_a_row: int = 0
     outbox: list[tuple[list[int], Replies]] = field(default_factory=list)
+    loop: asyncio.AbstractEventLoop | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
 
-    def stop(self) -> None:
+    def cancel(self) -> None:
+        """Ends the loop now, whatever it waits for; does nothing where it has ended."""
         self.stopping.set()
+        if self.loop is not None:
+            with contextlib.suppress(RuntimeError):  # closed already
+                self.loop.call_soon_threadsafe(_cancel_all, self.loop)
+
+    def left(self) -> list[tuple[list[int], Replies]]:
+        """What arrived and was not handed over; for the time after the loop has ended."""
+        waiting = [] if self.arrived.empty() else self.arrived.get_nowait()
+        return [*(waiting if isinstance(waiting, list) else []), *self.outbox]
 
     def run(self) -> None:
         end: BaseException | None = None
@@ -218,20 +226,23 @@ class _Driver:
             end = _gravest(errors)
         except BaseException as error:  # handed to the caller's thread, which raises it
             end = error
-        for item in [self.outbox, end] if self.outbox else [end]:  # what had arrived before an error is kept
-            self._put(item)
+        if self.outbox and self._put(self.outbox):  # what had arrived before an error is kept
+            self.outbox = []
+        self._put(end)
 
-    def _put(self, item: Any) -> None:
+    def _put(self, item: Any) -> bool:
         while not self.stopping.is_set():
             try:
                 self.arrived.put(item, timeout=0.05)
-                return
+                return True
             except queue.Full:
                 continue
+        return False
 
     async def _all(self) -> None:
         import aiohttp
 
+        self.loop = asyncio.get_running_loop()
         service, size = self.service, max(1, self.service.endpoint.batch)
         chunks = iter([self.rows[at : at + size] for at in range(0, len(self.rows), size)])
         calls, characters = _Pace(service.rate), _Pace(service.characters)
@@ -279,7 +290,7 @@ class _Driver:
         if not self.outbox:
             asyncio.get_running_loop().call_later(TOGETHER, self._flush)
         self.outbox.append((rows, replies))
-        while len(self.outbox) > MOST_WAITING and not self.stopping.is_set():
+        while len(self.outbox) > 4 * self.service.concurrency and not self.stopping.is_set():
             await asyncio.sleep(TOGETHER)
 
     def _flush(self) -> None:
@@ -347,6 +358,11 @@ class _Driver:
                 given=reason,
                 hint="look at the service, then run the same command again: what had arrived is kept",
             )
+
+
+def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
+    for task in asyncio.all_tasks(loop):
+        task.cancel()
 
 
 def _taken(replies: Replies, keep: list[int]) -> Replies:
