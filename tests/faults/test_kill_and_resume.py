@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
@@ -15,26 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import service_double
 
 from evenhand._run import ask
 from evenhand._store import Journal
 from evenhand.subjects import subject
-
-
-def _double_module() -> Any:
-    name = "service_double"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-service_double = _double_module()
 
 
 def _audit(folder: Path, url: str) -> list[str]:

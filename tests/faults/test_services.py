@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import service_double
+from service_double import Double, running, score_of
 
 import evenhand as eh
 from evenhand._errors import CredentialError, SubjectError, UsageError
@@ -21,20 +20,6 @@ from evenhand._run import ask
 from evenhand._store import Journal
 from evenhand.cli import run
 from evenhand.subjects import subject
-
-
-def _load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-service_double = _load("service_double")
-Double, running, score_of = service_double.Double, service_double.running, service_double.score_of
 
 FAST = {"wait_initial": 0.001, "wait_max": 0.005, "timeout": 10.0, "attempts": 12, "breaker": 1000}
 CANARY = "sk-canary-5f9d1c2b7a"
