@@ -11,13 +11,14 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evenhand.audits.attack import attack
-from evenhand.embeddings.neighbours import nearest
+from evenhand.embeddings.neighbours import BLOCK_BYTES, nearest
 from evenhand.embeddings.ngram import tokens_of, train
 from evenhand.embeddings.vectors import from_arrays, vectors
 from evenhand.plans.genetic import _Run
@@ -36,7 +37,7 @@ def neighbours(words: int, width: int, rows: int) -> None:
     space = from_arrays([f"w{i}" for i in range(words)], rng.normal(size=(words, width)).astype(np.float32))
     steps = [space.unit[i] - space.unit[i + 1] for i in range(3)]
     some = np.arange(rows)
-    block = 12_000_000 // (4 * words)
+    block = max(1, BLOCK_BYTES // (4 * words))
     out = np.empty((block, words), dtype=np.float32)
 
     def bare() -> None:
@@ -60,7 +61,7 @@ def neighbours(words: int, width: int, rows: int) -> None:
     keyed = KeyedVectors(width)
     keyed.add_vectors(list(space.words), np.array(space.unit))
     keyed.fill_norms()
-    few = 40
+    few = 200
     peer_s, _ = cpu(lambda: [keyed.most_similar([f"w{i + 5}", "w0"], ["w1"], topn=10) for i in range(few)])
     print(
         f"  gensim's loop, one direction: {peer_s / few * words:.0f} s for all words, {peer_s / few / (two_s / 2 / rows):.1f} × ours"
@@ -140,12 +141,13 @@ def searches(tweets: list[str], labels: list[int], glove: str, placebos: int) ->
     for search in ("beam", "genetic", "genetic-practice"):
         inside[0], spent_as_published[0] = 0.0, 0
         spent, result = cpu(
-            lambda s=search: attack(
+            partial(
+                attack,
                 predict,
                 held,
                 embeddings=space,
                 placebos=0,
-                search=s,
+                search=search,
                 max_queries=100_000,
                 holdout=0,
                 definitional="include",
