@@ -10,7 +10,6 @@ import inspect
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from itertools import zip_longest
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -61,8 +60,8 @@ class Problem:
         """Every single change, the best candidate of every place first."""
         if self.limit < 1:
             return []
-        columns = zip_longest(*([((p, c),) for c in range(len(o))] for p, o in enumerate(self.options)))
-        found = [state for column in columns for state in column if state is not None]
+        longest = max(map(len, self.options), default=0)
+        found = [((p, c),) for c in range(longest) for p, o in enumerate(self.options) if c < len(o)]
         return found[:most]
 
 
