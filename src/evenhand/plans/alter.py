@@ -181,32 +181,45 @@ class Offers:
         return Offers(by_row={w: words for w, words in kept.items() if words})
 
 
-def problem(
-    text: str,
-    sites: Sequence[Site],
-    options: Sequence[Sequence[int]],
-    vectors: Vectors,
-    *,
-    words: int,
-    max_changed: float,
-    base_loss: float,
-) -> tuple[Problem, tuple[int, ...]]:
-    """The search problem of one text, and which site each of its places is.
+def problems(
+    text: str, sites: Sequence[Site], vectors: Vectors, *, words: int, max_changed: float, base_loss: float
+) -> Callable[[Sequence[Sequence[int]]], tuple[Problem, tuple[int, ...]]]:
+    """Makes the search problems of one text: from options to the problem, and which site each of its places is.
+
+    Options are, per site, the rows of its candidates; what many problems share is made once.
 
     Args:
-        options: per site the rows of its candidates. words: of the whole text, for the share that may change.
+        words: of the whole text, for the share that may change.
     """
-    used = [s for s, rows in enumerate(options) if rows]
+    limit = max(1, int(max_changed * words)) if max_changed > 0 else 0
+    spelled: list[dict[int, str]] = [{} for _ in sites]
+    cuts: dict[tuple[int, ...], tuple[str, ...]] = {}
+
+    def make(options: Sequence[Sequence[int]]) -> tuple[Problem, tuple[int, ...]]:
+        used = tuple([s for s, rows in enumerate(options) if rows])
+        pieces = cuts.get(used)
+        if pieces is None:
+            pieces = cuts[used] = _pieces(text, [sites[s] for s in used])
+        spellings = []
+        for s in used:
+            known = spelled[s]
+            for row in options[s]:
+                if row not in known:
+                    known[row] = sites[s].spelled(vectors.words[row])
+            spellings.append(tuple([known[row] for row in options[s]]))
+        made = Problem(pieces=pieces, options=tuple(spellings), limit=limit, base_loss=base_loss)
+        return made, used
+
+    return make
+
+
+def _pieces(text: str, sites: Sequence[Site]) -> tuple[str, ...]:
     pieces: list[str] = []
     at = 0
-    for s in used:
-        pieces += [text[at : sites[s].start], text[sites[s].start : sites[s].end]]
-        at = sites[s].end
-    pieces.append(text[at:])
-    spelled = tuple(tuple(sites[s].spelled(vectors.words[r]) for r in options[s]) for s in used)
-    limit = max(1, int(max_changed * words)) if max_changed > 0 else 0
-    made = Problem(pieces=tuple(pieces), options=spelled, limit=limit, base_loss=base_loss)
-    return made, tuple(used)
+    for site in sites:
+        pieces += [text[at : site.start], text[site.start : site.end]]
+        at = site.end
+    return (*pieces, text[at:])
 
 
-__all__ = ["Contexts", "Fluent", "Offers", "Site", "Tagger", "contexts_of", "fluent", "problem", "sites_of"]
+__all__ = ["Contexts", "Fluent", "Offers", "Site", "Tagger", "contexts_of", "fluent", "problems", "sites_of"]

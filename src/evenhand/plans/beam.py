@@ -49,9 +49,7 @@ def single(problem: Problem, *, max_queries: int) -> Search:
     return (yield from made)
 
 
-def _moves(
-    states: list[State], losses: list[float], base: float, branch: int
-) -> list[tuple[Move, float]]:
+def _moves(states: list[State], losses: list[float], base: float, branch: int) -> list[tuple[Move, float]]:
     """The best change of each place and what it adds to the loss, best first, for the `branch` best places."""
     best: dict[int, tuple[float, Move]] = {}
     for (move,), loss in zip(states, losses, strict=True):
@@ -75,9 +73,7 @@ def _better(
     return (False, losses[first], states[first]) if losses[first] < best[1] else best
 
 
-def _children(
-    frontier: list[tuple[float, State]], moves: list[tuple[Move, float]], most: int
-) -> list[State]:
+def _children(frontier: list[tuple[float, State]], moves: list[tuple[Move, float]], most: int) -> list[State]:
     """The `most` combinations of a state with one more move that promise the lowest loss."""
     found: dict[frozenset[Move], tuple[float, State]] = {}
     for loss, state in frontier:

@@ -61,7 +61,9 @@ class Problem:
         if self.limit < 1:
             return []
         longest = max(map(len, self.options), default=0)
-        found = [((p, c),) for c in range(longest) for p, o in enumerate(self.options) if c < len(o)]
+        found: list[State] = [
+            ((p, c),) for c in range(longest) for p, o in enumerate(self.options) if c < len(o)
+        ]
         return found[:most]
 
 
