@@ -215,6 +215,17 @@ def test_the_statistics_are_what_their_names_say() -> None:
     assert asymmetry(flipped, open_[:2], texts, labels=labels).observed == 1.0
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_texts_may_be_a_column_of_a_frame(kind: str) -> None:
+    """`text_column` names it, and the result is that of the list."""
+    library = pytest.importorskip(kind)
+    columns = {"number": list(range(12)), "post": TEXTS[:12]}
+    frame = library.table(columns) if kind == "pyarrow" else library.DataFrame(columns)
+    settings = {"embeddings": SPACE.vectors, "fluency": "none", "placebos": 2}
+    found = attack(GENDERED, frame, text_column="post", **settings)
+    assert found.findings == attack(GENDERED, TEXTS[:12], **settings).findings
+
+
 # --- bad input ----------------------------------------------------------------------------------------------------
 
 
