@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import compress
 from typing import TypeAlias
 
 import numpy as np
@@ -113,35 +114,42 @@ def fluent(
     """
     if filter is None and tagger is None:
         return Fluent(good=None)
-    good: list[list[set[int]]] = [[set() for _ in row] for row in sites]
-    asked: list[tuple[int, int, int, int]] = []
+    good: list[list[frozenset[int]]] = [[frozenset()] * len(row) for row in sites]
     tried = passed = 0
+    asked: list[tuple[int, int, Sequence[int]]] = []
 
     def settle() -> None:
         nonlocal passed
-        rows = np.array([a[0] for a in asked], dtype=np.int64)
-        places = np.array([a[2] for a in asked], dtype=np.int64)
-        words = [vectors.words[a[3]] for a in asked]
-        if filter is None:
-            keep = np.ones(len(asked), dtype=np.bool_)
-        else:
+        counts = [len(offered) for _, _, offered in asked]
+        rows = np.repeat(np.array([t for t, _, _ in asked], dtype=np.int64), counts)
+        places = np.repeat(np.array([sites[t][s].token for t, s, _ in asked], dtype=np.int64), counts)
+        words = [vectors.words[c] for _, _, offered in asked for c in offered]
+        keep = np.ones(len(rows), dtype=np.bool_)
+        if filter is not None:
             keep = passes(filter.log_ratios(contexts, rows, places, words), ratio)
-        for (t, s, place, c), fine in zip(asked, keep.tolist(), strict=True):
-            if fine and (tagger is None or _same_part(contexts.tokens[t], place, vectors.words[c], tagger)):
-                good[t][s].add(c)
-                passed += 1
+        if tagger is not None:
+            for i in np.flatnonzero(keep).tolist():
+                keep[i] = _same_part(contexts.tokens[rows[i]], int(places[i]), words[i], tagger)
+        passed += int(keep.sum())
+        at, kept = 0, keep.tolist()
+        for t, s, offered in asked:
+            good[t][s] = frozenset(compress(offered, kept[at : at + len(offered)]))
+            at += len(offered)
         asked.clear()
 
+    waiting = 0
     for t, row in enumerate(sites):
         for s, site in enumerate(row):
             offered = candidates.get(site.row, ())
-            tried += len(offered)
-            asked.extend((t, s, site.token, int(c)) for c in offered)
-        if len(asked) >= CHUNK:
+            if len(offered):
+                asked.append((t, s, offered))
+                tried, waiting = tried + len(offered), waiting + len(offered)
+        if waiting >= CHUNK:
             settle()
+            waiting = 0
     if asked:
         settle()
-    return Fluent(good=[[frozenset(g) for g in row] for row in good], tried=tried, passed=passed)
+    return Fluent(good=good, tried=tried, passed=passed)
 
 
 def _same_part(tokens: Sequence[str], place: int, word: str, tagger: Tagger) -> bool:
