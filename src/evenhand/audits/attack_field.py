@@ -65,6 +65,11 @@ class Field:
         """The sites of a text for which the axis offers a fluent word."""
         return [s for s, site in enumerate(self.sites[text]) if any(self._own(text, s, site, False))]
 
+    def touched(self, text: int) -> bool:
+        """Whether leaving out definitional words can change what is offered in a text."""
+        rows = {site.row for site in self.sites[text]} & self.segment.keys()
+        return any(row in self.special or self.special_edge[slice(*self.segment[row])].any() for row in rows)
+
     def options(self, text: int, *, apart: bool = False) -> list[tuple[Options, ...]]:
         """Per direction (the axis first), per side: the candidates of every open site of a text.
 

@@ -137,7 +137,7 @@ def _tasks_of(field: Field, goal: Goal, effort: Effort, t: int, *, apart: bool) 
     if not open_:
         return
     every = field.options(t)
-    rest = field.options(t, apart=True) if apart else every
+    rest = field.options(t, apart=True) if apart and field.touched(t) else every
     owners: dict[Options, list[tuple[int, int, int]]] = {}
     for k, sides_all in enumerate(every):
         strata = [(0, sides_all)]
@@ -171,8 +171,8 @@ def _blocks(tasks: Iterator[Task], effort: Effort) -> Iterator[list[Task]]:
     block: list[Task] = []
     size = states = 0
     for task in tasks:
-        many = min(effort.max_queries, 8 * sum(len(o) for o in task.problem.options))
-        size += many * sum(len(p) for p in task.problem.pieces)
+        many = min(effort.max_queries, 8 * sum(map(len, task.problem.options)))
+        size += many * sum(map(len, task.problem.pieces))
         states += many
         block.append(task)
         if size > BLOCK_CHARACTERS or states > effort.block:

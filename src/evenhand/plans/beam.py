@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import TypeAlias
+
 from evenhand.plans.search import Move, Outcome, Problem, Search, State
 
 
@@ -14,7 +17,7 @@ def beam(problem: Problem, *, max_queries: int, width: int = 5, branch: int = 12
     Args:
         width: states asked and kept at each depth. branch: places whose best single change may be combined.
     """
-    states = problem.singles(max_queries)
+    states: list[State] = problem.singles(max_queries)
     base = problem.base_loss
     if not states:
         return Outcome(state=(), won=False, loss=base, queries=0)
@@ -24,15 +27,18 @@ def beam(problem: Problem, *, max_queries: int, width: int = 5, branch: int = 12
     mean = base - sum(finite) / len(finite) if finite else None
     most = base - min(finite) if finite else None
     best: tuple[bool, float, State] = (False, base, ())
-    moves = _moves(states, losses, base, branch) if problem.limit > 1 and len(states) > 1 else []
+    moves: list[_Step] | None = None
+    masks = [1 << i for i in range(len(states))]
     depth = 1
     while True:
         order = sorted(range(len(states)), key=losses.__getitem__)
         best = _better(best, states, losses, wins, order)
-        if best[0] or depth >= problem.limit or len(moves) < 2:
+        if best[0] or depth >= problem.limit:
             break
-        frontier = [(losses[i], states[i]) for i in order[:width] if losses[i] < float("inf")]
-        states = _children(frontier, moves, min(width, max_queries - queries))
+        if moves is None:
+            moves = _moves(states, losses, order, base, branch)
+        frontier = [(losses[i], masks[i], states[i]) for i in order[:width] if losses[i] < float("inf")]
+        states, masks = _children(frontier, moves, min(width, max_queries - queries))
         if not states:
             break
         losses, wins = yield states
@@ -49,14 +55,33 @@ def single(problem: Problem, *, max_queries: int) -> Search:
     return (yield from made)
 
 
-def _moves(states: list[State], losses: list[float], base: float, branch: int) -> list[tuple[Move, float]]:
-    """The best change of each place and what it adds to the loss, best first, for the `branch` best places."""
-    best: dict[int, tuple[float, Move]] = {}
-    for (move,), loss in zip(states, losses, strict=True):
-        known = best.get(move[0])
-        if loss < float("inf") and (known is None or loss < known[0]):
-            best[move[0]] = (loss, move)
-    return [(move, loss - base) for loss, move in sorted(best.values())[:branch]]
+_Step: TypeAlias = tuple[float, int, int, Move]
+"""What the best single change of a place adds to the loss, its bit, the bits of all changes of the place, and the change."""
+
+
+def _moves(
+    states: list[State], losses: list[float], order: list[int], base: float, branch: int
+) -> list[_Step]:
+    """The best single change of each place, best first, for the `branch` best places."""
+    bits = _bits(tuple([state[0][0] for state in states]))
+    found: list[_Step] = []
+    seen = 0
+    for i in order:
+        if len(found) == branch or losses[i] == float("inf"):
+            break
+        if not seen & bits[i]:
+            seen |= bits[i]
+            found.append((losses[i] - base, 1 << i, bits[i], states[i][0]))
+    return found
+
+
+@lru_cache(maxsize=1 << 12)
+def _bits(places: tuple[int, ...]) -> tuple[int, ...]:
+    """For each single change the bits of all changes of its place."""
+    bits: dict[int, int] = {}
+    for i, place in enumerate(places):
+        bits[place] = bits.get(place, 0) | 1 << i
+    return tuple(bits[place] for place in places)
 
 
 def _better(
@@ -73,15 +98,17 @@ def _better(
     return (False, losses[first], states[first]) if losses[first] < best[1] else best
 
 
-def _children(frontier: list[tuple[float, State]], moves: list[tuple[Move, float]], most: int) -> list[State]:
-    """The `most` combinations of a state with one more move that promise the lowest loss."""
-    found: dict[frozenset[Move], tuple[float, State]] = {}
-    for loss, state in frontier:
-        used = {place for place, _ in state}
-        for move, effect in moves:
-            if move[0] not in used:
-                child = (*state, move)
-                promised = found.get(key := frozenset(child))
-                if promised is None or loss + effect < promised[0]:
-                    found[key] = (loss + effect, child)
-    return [child for _, child in sorted(found.values(), key=lambda c: c[0])[: max(0, most)]]
+def _children(
+    frontier: list[tuple[float, int, State]], moves: list[_Step], most: int
+) -> tuple[list[State], list[int]]:
+    """The `most` combinations of a state with one more move that promise the lowest loss, and their masks."""
+    found: dict[int, tuple[float, int, State, Move]] = {}
+    for loss, mask, state in frontier:
+        for effect, bit, place, move in moves:
+            if not mask & place:
+                child, promise = mask | bit, loss + effect
+                known = found.get(child)
+                if known is None or promise < known[0]:
+                    found[child] = (promise, child, state, move)
+    chosen = sorted(found.values())[: max(0, most)]
+    return [(*state, move) for _, _, state, move in chosen], [mask for _, mask, _, _ in chosen]
