@@ -168,16 +168,18 @@ def _words(field: Field, t: int) -> int:
 
 
 def _blocks(tasks: Iterator[Task], effort: Effort) -> Iterator[list[Task]]:
+    """Texts whole, since equal candidates are asked once within a block; only a text beyond all bounds is divided."""
     block: list[Task] = []
     size = states = 0
     for task in tasks:
+        enough = states > effort.block and task.text != block[-1].text
+        if block and (enough or size > BLOCK_CHARACTERS):
+            yield block
+            block, size, states = [], 0, 0
         many = min(effort.max_queries, 8 * sum(map(len, task.problem.options)))
         size += many * sum(map(len, task.problem.pieces))
         states += many
         block.append(task)
-        if size > BLOCK_CHARACTERS or states > effort.block:
-            yield block
-            block, size, states = [], 0, 0
     if block:
         yield block
 
