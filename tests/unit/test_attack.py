@@ -287,6 +287,23 @@ def test_a_spent_budget_keeps_the_texts_that_were_finished() -> None:
     assert 0 < max(over) < 90
 
 
+def test_small_blocks_ask_nothing_twice() -> None:
+    """A budget makes the blocks of searches small; the searches of one text stay together and share their answers."""
+    counts = [
+        attack(
+            GENDERED,
+            TEXTS[:20],
+            embeddings=SPACE.vectors,
+            placebos=19,
+            fluency="none",
+            budget=budget,
+            holdout=0,
+        ).counts["asked"]
+        for budget in (None, 10_000)
+    ]
+    assert counts[0] == counts[1]
+
+
 def test_a_subject_that_changes_its_mind_is_noticed() -> None:
     """Flips that do not come back do not count."""
     rng = np.random.default_rng(0)
