@@ -11,13 +11,14 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evenhand.audits.attack import attack
-from evenhand.embeddings.neighbours import nearest
+from evenhand.embeddings.neighbours import BLOCK_BYTES, nearest
 from evenhand.embeddings.ngram import tokens_of, train
 from evenhand.embeddings.vectors import from_arrays, vectors
 from evenhand.plans.genetic import _Run
@@ -36,7 +37,7 @@ def neighbours(words: int, width: int, rows: int) -> None:
     space = from_arrays([f"w{i}" for i in range(words)], rng.normal(size=(words, width)).astype(np.float32))
     steps = [space.unit[i] - space.unit[i + 1] for i in range(3)]
     some = np.arange(rows)
-    block = 12_000_000 // (4 * words)
+    block = max(1, BLOCK_BYTES // (4 * words))
     out = np.empty((block, words), dtype=np.float32)
 
     def bare() -> None:
@@ -60,7 +61,7 @@ def neighbours(words: int, width: int, rows: int) -> None:
     keyed = KeyedVectors(width)
     keyed.add_vectors(list(space.words), np.array(space.unit))
     keyed.fill_norms()
-    few = 40
+    few = 200
     peer_s, _ = cpu(lambda: [keyed.most_similar([f"w{i + 5}", "w0"], ["w1"], topn=10) for i in range(few)])
     print(
         f"  gensim's loop, one direction: {peer_s / few * words:.0f} s for all words, {peer_s / few / (two_s / 2 / rows):.1f} × ours"
@@ -111,61 +112,77 @@ def language_model(lines: list[str]) -> None:
     )
 
 
-def searches(tweets: list[str], labels: list[int], glove: str, placebos: int) -> None:
-    """Beam against the published genetic algorithm on a linear model, and the share of CPU inside the subject."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
+class Linear:
+    """Logistic regression over TF-IDF features, and the CPU seconds spent in it."""
 
-    texts, held = tweets[:12_000], tweets[12_000:12_300]
-    features = TfidfVectorizer(min_df=3, sublinear_tf=True)
-    model = LogisticRegression(C=10, max_iter=300).fit(features.fit_transform(texts), labels[:12_000])
-    inside = [0.0]
+    def __init__(self, features: Any, texts: list[str], labels: list[int]) -> None:
+        from sklearn.linear_model import LogisticRegression
 
-    def predict(inputs: list[str]) -> dict[str, Any]:
+        self.features = features
+        self.model = LogisticRegression(C=10, max_iter=300).fit(features.fit_transform(texts), labels)
+        self.seconds, self.asked = 0.0, 0
+
+    def __call__(self, inputs: list[str]) -> dict[str, Any]:
         begin = time.process_time()
-        p = model.predict_proba(features.transform(inputs))
-        inside[0] += time.process_time() - begin
+        p = self.model.predict_proba(self.features.transform(inputs))
+        self.seconds += time.process_time() - begin
+        self.asked += len(inputs)
         return {"fine": p[:, 0], "abusive": p[:, 1]}
 
-    space = vectors(glove)
-    spent_as_published = [0]
+
+def searches(tweets: list[str], labels: list[int], glove: str) -> None:
+    """Beam against the genetic algorithm, by two counts of queries."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    model = Linear(TfidfVectorizer(min_df=3, sublinear_tf=True), tweets[:12_000], labels[:12_000])
+    held, space = tweets[12_000:12_300], vectors(glove)
+    evaluated = [0]
     ask = _Run.ask
 
     def counted(run: _Run, states: Any) -> Any:
         """Every evaluation that the published search makes, also of states that it has asked before."""
-        spent_as_published[0] += len(states)
+        evaluated[0] += len(states)
         return ask(run, states)
 
     _Run.ask = counted  # type: ignore[method-assign, assignment]
-    for search in ("beam", "genetic", "genetic-practice"):
-        inside[0], spent_as_published[0] = 0.0, 0
+    beam = 0.0
+    for search in ("beam", "greedy", "genetic", "genetic-practice"):
+        evaluated[0] = 0
         spent, result = cpu(
-            lambda s=search: attack(
-                predict,
-                held,
-                embeddings=space,
-                placebos=0,
-                search=s,
-                max_queries=100_000,
-                holdout=0,
+            partial(
+                attack, model, held, embeddings=space, placebos=0, search=search, max_queries=100_000, holdout=0,
                 definitional="include",
             )
-        )
+        )  # fmt: skip
         rows = [f.estimate for f in result.findings if f.estimate.given is None]
         flips = sum(
             round((e.value or 0) * e.n) for e in rows if e.measure == "flip rate" and e.contrast == "rate"
         )
         queries = sum((e.value or 0) * e.n for e in rows if e.measure == "queries for a text")
+        beam = beam or queries
+        every = evaluated[0] or queries
         print(
-            f"{search}: {flips} flips, {queries:,.0f} distinct queries, {spent_as_published[0] or queries:,.0f} with repeats, {1000 * spent / (2 * len(held)):.1f} CPU ms a text and direction,"
-            f" {100 * inside[0] / spent:.0f} % inside the subject"
+            f"{search}: {flips} flips, {queries:,.0f} distinct queries ({queries / beam:.1f} × beam), {every:,.0f} with repeats"
+            f" ({every / beam:.0f} ×), {1000 * spent / (2 * len(held)):.1f} CPU ms a text and direction"
         )
     _Run.ask = ask  # type: ignore[method-assign]
-    begin = time.perf_counter()
-    spent, _ = cpu(lambda: attack(predict, tweets[12_000:13_000], embeddings=space, placebos=placebos))
-    print(
-        f"1,000 texts × 2 directions × {placebos} placebos: {time.perf_counter() - begin:.0f} s, {spent:.0f} CPU s"
-    )
+
+
+def shares(tweets: list[str], labels: list[int], glove: str, placebos: int) -> None:
+    """CPU inside the subject, for a linear model over words and one over words and parts of words."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_union
+
+    words = TfidfVectorizer(min_df=3, sublinear_tf=True)
+    parts = TfidfVectorizer(min_df=3, sublinear_tf=True, analyzer="char_wb", ngram_range=(2, 5))
+    space = vectors(glove)
+    for name, features in (("words", words), ("words and their parts", make_union(words, parts))):
+        model = Linear(features, tweets[:12_000], labels[:12_000])
+        spent, _ = cpu(partial(attack, model, tweets[12_000:13_000], embeddings=space, placebos=placebos))
+        print(
+            f"1,000 texts × 2 directions × {placebos} placebos, TF-IDF of {name}: {spent:.0f} CPU s,"
+            f" {model.asked:,} queries of {1e6 * model.seconds / model.asked:.0f} µs, {100 * model.seconds / spent:.0f} % inside the subject"
+        )
 
 
 def main() -> None:
@@ -188,7 +205,9 @@ def main() -> None:
         lines = [rows[i][0] for i in order]
         language_model(lines)
         if options.glove:
-            searches(lines, [rows[i][1] for i in order], options.glove, options.placebos)
+            labels = [rows[i][1] for i in order]
+            searches(lines, labels, options.glove)
+            shares(lines, labels, options.glove, options.placebos)
 
 
 if __name__ == "__main__":

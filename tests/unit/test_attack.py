@@ -215,6 +215,17 @@ def test_the_statistics_are_what_their_names_say() -> None:
     assert asymmetry(flipped, open_[:2], texts, labels=labels).observed == 1.0
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_texts_may_be_a_column_of_a_frame(kind: str) -> None:
+    """`text_column` names it, and the result is that of the list."""
+    library = pytest.importorskip(kind)
+    columns = {"number": list(range(12)), "post": TEXTS[:12]}
+    frame = library.table(columns) if kind == "pyarrow" else library.DataFrame(columns)
+    settings = {"embeddings": SPACE.vectors, "fluency": "none", "placebos": 2}
+    found = attack(GENDERED, frame, text_column="post", **settings)
+    assert found.findings == attack(GENDERED, TEXTS[:12], **settings).findings
+
+
 # --- bad input ----------------------------------------------------------------------------------------------------
 
 
@@ -274,6 +285,23 @@ def test_a_spent_budget_keeps_the_texts_that_were_finished() -> None:
         if f.estimate.given == "all texts" and f.estimate.measure == "flip rate"
     }
     assert 0 < max(over) < 90
+
+
+def test_small_blocks_ask_nothing_twice() -> None:
+    """A budget makes the blocks of searches small; the searches of one text stay together and share their answers."""
+    counts = [
+        attack(
+            GENDERED,
+            TEXTS[:20],
+            embeddings=SPACE.vectors,
+            placebos=19,
+            fluency="none",
+            budget=budget,
+            holdout=0,
+        ).counts["asked"]
+        for budget in (None, 10_000)
+    ]
+    assert counts[0] == counts[1]
 
 
 def test_a_subject_that_changes_its_mind_is_noticed() -> None:

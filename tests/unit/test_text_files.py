@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evenhand._errors import DataError
@@ -44,6 +45,36 @@ def test_tables_keep_ids_and_columns(tmp_path: Path) -> None:
             ("a, b", "c"),
             ["good", "bad"],
         )
+
+
+@pytest.mark.parametrize("kind", ["mapping", "arrow", "pandas", "polars", "lazy"])
+def test_frames_are_read_like_files(kind: str) -> None:
+    """A column of texts, ids and factors; missing texts are left out; a missing column is named."""
+    columns = {"id": ["a", "b", "c"], "tweet": ["One.", None, "Two."], "label": ["x", "y", "x"]}
+    made = {
+        "mapping": lambda: columns,
+        "arrow": lambda: pytest.importorskip("pyarrow").table(columns),
+        "pandas": lambda: pytest.importorskip("pandas").DataFrame(columns),
+        "polars": lambda: pytest.importorskip("polars").DataFrame(columns),
+        "lazy": lambda: pytest.importorskip("polars").LazyFrame(columns),
+    }[kind]()
+    for found in (texts(made), texts(made, column="tweet")):
+        assert found.texts == ("One.", "Two.")
+        assert found.ids == ("a", "c")
+        assert list(found.factors["label"]) == ["x", "x"]
+    with pytest.raises(DataError, match="missing-column"):
+        texts(made, column="twet")
+
+
+def test_a_column_of_a_frame_is_a_list_of_texts() -> None:
+    """A pandas or polars series, an Arrow column of strings."""
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for made in (
+        pandas.Series(["One.", "Two."]),
+        polars.Series(["One.", "Two."]),
+        np.array(["One.", "Two."]),
+    ):
+        assert texts(made).texts == ("One.", "Two.")
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,41 @@ def test_beam_needs_fewer_queries_than_the_published_search() -> None:
     assert spent["genetic"] > 2 * spent["beam"]
 
 
+def test_beam_asks_only_the_combinations_that_promise_most() -> None:
+    """Six single changes, then one pair for each state kept: the best pair is among them, the other eleven are not asked."""
+    outcome, asked = run("beam", threshold=0.4, width=1)
+    assert outcome.won
+    assert asked[6:] == ["b1 d0 e"]
+    assert outcome.single_mean == pytest.approx(np.mean(list(WORTH.values())))
+
+
+def test_beam_goes_on_to_the_limit_with_one_state() -> None:
+    """A flip that needs every place is found, one place at a time."""
+    outcome, asked = run("beam", threshold=0.2, width=1)
+    assert outcome.won
+    assert len(outcome.state) == 3
+    assert len(asked) == 8
+
+
+def test_beam_combines_changes_that_harm_alone() -> None:
+    """Two occurrences of one word weigh as much as one: only changing both tells, though each change alone raises the score."""
+    made = Problem(pieces=("", "bad", " ", "bad", ""), options=(("ok",), ("ok",)), limit=2, base_loss=0.9)
+    goal = goal_for({"p": np.array([0.9])})
+    ended: list[Outcome] = []
+    plan = lockstep(
+        [[Task(text=0, problem=made, key=0)]], search("beam"), goal, names=("p",), max_queries=50,
+        into=lambda _, o: ended.append(o),
+    )  # fmt: skip
+    try:
+        probes = next(plan)
+        while True:
+            values = [0.95 if "bad" in t else 0.1 for t in probes.inputs]
+            probes = plan.send(Replies(scores={"p": np.array(values)}))
+    except StopIteration:
+        pass
+    assert ended[0].won
+
+
 def test_searches_of_many_texts_ask_in_one_batch_and_share_equal_texts() -> None:
     """Two identical tasks cost one."""
     goal = goal_for({"p": np.array([0.9, 0.9])}, threshold=0.4)

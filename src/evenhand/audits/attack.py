@@ -103,7 +103,7 @@ def attack(
     Args:
         subject: a name of `evenhand list subjects`, "module:attr", or a callable; it gives a probability for each label, or
             one score.
-        texts: a list of texts, a file, or a shipped name. text_column: where `texts` is a table.
+        texts: a list of texts, a file, a dataframe, or a shipped name. text_column: where `texts` is a table.
         embeddings: a file of word vectors, or whatever `evenhand.embeddings.vectors` reads.
         directions: each ``"woman-man"`` (towards woman, away from man), a pair, a list of pairs, ``"mean:definitional"`` …
         search: beam, greedy, exhaustive, genetic, genetic-practice, single. search_options: of it, e.g. ``{"width": 5}``.

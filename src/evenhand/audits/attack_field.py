@@ -24,7 +24,7 @@ from evenhand.plans.alter import Fluent, Offers, Site, Tagger, fluent, sites_of
 
 Match: TypeAlias = Literal["candidates", "mutual", "none"]
 Options: TypeAlias = tuple[tuple[int, ...], ...]
-"""Per site the rows of its candidates, best first."""
+"""Per open site the rows of its candidates, best first."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,23 +61,29 @@ class Field:
         """The axis and its placebos."""
         return 1 + len(self.placebos.directions)
 
+    def open_sites(self, text: int) -> list[int]:
+        """The sites of a text for which the axis offers a fluent word."""
+        return [s for s, site in enumerate(self.sites[text]) if any(self._own(text, s, site, False))]
+
+    def touched(self, text: int) -> bool:
+        """Whether leaving out definitional words can change what is offered in a text."""
+        rows = {site.row for site in self.sites[text]} & self.segment.keys()
+        return any(row in self.special or self.special_edge[slice(*self.segment[row])].any() for row in rows)
+
     def options(self, text: int, *, apart: bool = False) -> list[tuple[Options, ...]]:
-        """Per direction (the axis first), per side: the candidates of every site of a text.
+        """Per direction (the axis first), per side: the candidates of every open site of a text.
 
         Args:
             apart: leave out definitional words.
         """
         sides = range(len(self.offers))
         found: list[list[list[tuple[int, ...]]]] = [[[] for _ in sides] for _ in range(self.directions)]
-        for s, site in enumerate(self.sites[text]):
+        for s in self.open_sites(text):
+            site = self.sites[text][s]
             own = self._own(text, s, site, apart)
             for side, words in enumerate(own):
                 found[0][side].append(words)
-            if not any(own):
-                for placebo in found[1:]:
-                    for listed in placebo:
-                        listed.append(())
-            elif self.directions > 1:
+            if self.directions > 1:
                 self._placebos_at(text, s, site, [len(words) for words in own], found, apart=apart)
         return [tuple(tuple(listed) for listed in direction) for direction in found]
 
@@ -103,6 +109,11 @@ class Field:
         apart: bool,
     ) -> None:
         """As many candidates as the axis has at this site, for all placebos at once."""
+        if not any(budgets):
+            for placebo in found[1:]:
+                for listed in placebo:
+                    listed.append(())
+            return
         begin, end = self.segment[site.row]
         rows = self.pool.candidate[begin:end]
         usable = np.ones(len(rows), dtype=np.bool_)

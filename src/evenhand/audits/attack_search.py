@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._model import BoolArray, FloatArray, IntArray, Plan, Probes
-from evenhand.audits.attack_field import Field
-from evenhand.plans.alter import Site, problem
+from evenhand.audits.attack_field import Field, Options
+from evenhand.plans.alter import problems
 from evenhand.plans.goal import Goal
 from evenhand.plans.search import MakesSearch, Outcome, Problem, Task, columns_of, lockstep
 
@@ -89,22 +89,22 @@ def plan_searches(
     shape = (field.directions, len(field.axis.sides), len(field.sites))
     whole = Records.empty(*shape)
     without = Records.empty(*shape) if apart else None
-    places: dict[Any, tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]] = {}
     waiting = np.zeros(len(field.sites), dtype=np.int64)
 
     def store(task: Task, outcome: Outcome) -> None:
-        stratum, k, side, t = task.key
-        sites, options = places.pop(task.key)
-        for records in (whole, without) if stratum == 2 else ((whole,) if stratum == 0 else (without,)):
-            if records is not None:
-                _store(records, (k, side, t), task.problem, outcome, sites, options)
-        waiting[t] -= 1
-        if waiting[t] == 0:
-            whole.done[t] = True
+        made: _Same = task.key
+        moves = tuple([(made.sites[p], made.rows[p][c]) for p, c in outcome.state])
+        for stratum, k, side in made.owners:
+            for records in (whole, without) if stratum == 2 else ((whole,) if stratum == 0 else (without,)):
+                if records is not None:
+                    _store(records, (k, side, task.text), task.problem, outcome, moves)
+        waiting[task.text] -= 1
+        if waiting[task.text] == 0:
+            whole.done[task.text] = True
 
     def tasks() -> Iterator[Task]:
         for t in texts:
-            listed = list(_tasks_of(field, goal, effort, t, apart=apart, places=places))
+            listed = list(_tasks_of(field, goal, effort, t, apart=apart))
             waiting[t] = len(listed)
             if not listed:
                 whole.done[t] = True
@@ -117,64 +117,84 @@ def plan_searches(
     return plan, whole, without
 
 
-def _tasks_of(
-    field: Field, goal: Goal, effort: Effort, t: int, *, apart: bool,
-    places: dict[Any, tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]],
-) -> Iterator[Task]:  # fmt: skip
-    """Stratum 0: all words; 1: without definitional words; 2: both, where they are the same."""
-    text, sites = field.contexts.texts[t], field.sites[t]
-    words = sum(any(c.isalpha() for c in token) for token in field.contexts.tokens[t])
-    if not sites:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Same:
+    """One search for all directions that offer the same words.
+
+    Args:
+        owners: (stratum, direction, side); stratum 0: all words; 1: without definitional words; 2: both, where they are
+            the same.
+        sites, rows: per place its site and the rows of its candidates.
+    """
+
+    owners: list[tuple[int, int, int]]
+    sites: tuple[int, ...]
+    rows: tuple[tuple[int, ...], ...]
+
+
+def _tasks_of(field: Field, goal: Goal, effort: Effort, t: int, *, apart: bool) -> Iterator[Task]:
+    open_ = field.open_sites(t)
+    if not open_:
         return
     every = field.options(t)
-    rest = field.options(t, apart=True) if apart else every
+    rest = field.options(t, apart=True) if apart and field.touched(t) else every
+    owners: dict[Options, list[tuple[int, int, int]]] = {}
     for k, sides_all in enumerate(every):
         strata = [(0, sides_all)]
         if apart:
             strata = [(2, sides_all)] if rest[k] == sides_all else [(0, sides_all), (1, rest[k])]
         for stratum, sides in strata:
             for side, options in enumerate(sides):
-                if not any(options):
-                    continue
-                made, used = problem(
-                    text, sites, options, field.vectors, words=words, max_changed=effort.max_changed,
-                    base_loss=float(goal.base_loss[t]),
-                )  # fmt: skip
-                key = (stratum, k, side, t)
-                places[key] = (used, options)
-                seed = (effort.seed * 1_000_003 + t * 1_009 + k * 7 + side) & 0x7FFFFFFF
-                yield Task(text=t, problem=made, key=key, seed=seed)
+                if any(options):
+                    owners.setdefault(options, []).append((stratum, k, side))
+    sites = field.sites[t]
+    make = problems(
+        field.contexts.texts[t], [sites[s] for s in open_], field.vectors, words=_words(field, t),
+        max_changed=effort.max_changed, base_loss=float(goal.base_loss[t]),
+    )  # fmt: skip
+    for options, who in owners.items():
+        made, used = make(options)
+        _, k, side = who[0]
+        seed = (effort.seed * 1_000_003 + t * 1_009 + k * 7 + side) & 0x7FFFFFFF
+        same = _Same(
+            owners=who, sites=tuple([open_[i] for i in used]), rows=tuple([options[i] for i in used])
+        )
+        yield Task(text=t, problem=made, key=same, seed=seed)
+
+
+def _words(field: Field, t: int) -> int:
+    """Tokens with a letter."""
+    return sum(any(c.isalpha() for c in token) for token in field.contexts.tokens[t])
 
 
 def _blocks(tasks: Iterator[Task], effort: Effort) -> Iterator[list[Task]]:
+    """Texts whole, since equal candidates are asked once within a block; only a text beyond all bounds is divided."""
     block: list[Task] = []
     size = states = 0
     for task in tasks:
-        many = min(effort.max_queries, 8 * sum(len(o) for o in task.problem.options))
-        size += many * sum(len(p) for p in task.problem.pieces)
-        states += many
-        block.append(task)
-        if size > BLOCK_CHARACTERS or states > effort.block:
+        enough = states > effort.block and task.text != block[-1].text
+        if block and (enough or size > BLOCK_CHARACTERS):
             yield block
             block, size, states = [], 0, 0
+        many = min(effort.max_queries, 8 * sum(map(len, task.problem.options)))
+        size += many * sum(map(len, task.problem.pieces))
+        states += many
+        block.append(task)
     if block:
         yield block
 
 
-def _store(
-    records: Records, at: tuple[int, int, int], made: Problem, outcome: Outcome,
-    sites: tuple[int, ...], options: tuple[tuple[int, ...], ...],
-) -> None:  # fmt: skip
+def _store(records: Records, at: tuple[int, int, int], made: Problem, outcome: Outcome, moves: Moves) -> None:
     records.open[at] = made.limit > 0
     records.won[at] = outcome.won
-    records.moved[at] = made.base_loss - outcome.loss if np.isfinite(outcome.loss) else 0.0
-    records.changed[at] = len(outcome.state)
+    records.moved[at] = made.base_loss - outcome.loss if outcome.loss < float("inf") else 0.0
+    records.changed[at] = len(moves)
     records.queries[at] = outcome.queries
-    records.options_seen[at] = sum(len(o) for o in options)
+    records.options_seen[at] = sum(map(len, made.options))
     if outcome.single_mean is not None:
         records.single[at] = outcome.single_mean
-    if outcome.state:
-        records.moves[at] = tuple((sites[p], options[sites[p]][c]) for p, c in outcome.state)
+    if moves:
+        records.moves[at] = moves
 
 
 def altered(field: Field, text: int, moves: Moves) -> str:
@@ -216,22 +236,24 @@ def halves(texts: Sequence[int], n: int, share: float, seed: int) -> tuple[BoolA
     return seen, unseen
 
 
-def learned(
-    field: Field, records: Records, seen: BoolArray
-) -> dict[tuple[int, int], dict[tuple[int, int], float]]:
-    """(direction, side) → (source row, target row) → how much it carried in the texts seen.
+Lexicon = dict[int, dict[int, float]]
+"""Source row → target row → how much it carried in the texts seen."""
+
+
+def learned(field: Field, records: Records, seen: BoolArray) -> dict[tuple[int, int], Lexicon]:
+    """(direction, side) → its lexicon.
 
     Flips count first, the fall of the loss decides between equals; a change of several words shares its worth.
     """
-    found: dict[tuple[int, int], dict[tuple[int, int], float]] = {}
+    found: dict[tuple[int, int], Lexicon] = {}
     for (k, side, t), moves in records.moves.items():
         if not seen[t]:
             continue
         worth = float(records.won[k, side, t]) + 1e-6 * float(np.tanh(records.moved[k, side, t]))
         lexicon = found.setdefault((k, side), {})
         for s, row in moves:
-            pair = (field.sites[t][s].row, row)
-            lexicon[pair] = lexicon.get(pair, 0.0) + worth / len(moves)
+            known = lexicon.setdefault(field.sites[t][s].row, {})
+            known[row] = known.get(row, 0.0) + worth / len(moves)
     return found
 
 
@@ -280,28 +302,27 @@ def _applied(
 ) -> Iterator[tuple[tuple[int, int, int], Moves]]:
     lexicons = learned(field, records, seen)
     for t in np.flatnonzero(unseen).tolist():
-        words = sum(any(c.isalpha() for c in token) for token in field.contexts.tokens[t])
-        limit = max(1, int(max_changed * words)) if max_changed > 0 else 0
+        limit = max(1, int(max_changed * _words(field, t))) if max_changed > 0 else 0
+        open_ = field.open_sites(t)
+        sources = [field.sites[t][s].row for s in open_]
         for k, sides in enumerate(field.options(t)):
             for side, options in enumerate(sides):
-                lexicon = lexicons.get((k, side), {})
-                ranked = sorted(_known(field.sites[t], options, lexicon))
+                lexicon = lexicons.get((k, side))
+                ranked = sorted(_known(open_, sources, options, lexicon)) if lexicon else ()
                 if ranked and limit:
                     yield (k, side, t), tuple((s, row) for _, s, row in ranked[:limit])
 
 
 def _known(
-    sites: Sequence[Site], options: Sequence[Sequence[int]], lexicon: dict[tuple[int, int], float]
+    sites: Sequence[int], sources: Sequence[int], options: Options, lexicon: Lexicon
 ) -> Iterator[tuple[float, int, int]]:
     """(−worth, site, row) of the best learned word of every site."""
-    if not lexicon:
-        return
-    for s, rows in enumerate(options):
-        source = sites[s].row
-        worth = [(lexicon.get((source, row), 0.0), row) for row in rows]
-        best = max(worth, default=(0.0, -1))
-        if best[0] > 0:
-            yield -best[0], s, best[1]
+    for s, source, rows in zip(sites, sources, options, strict=True):
+        known = lexicon.get(source)
+        if known and rows:
+            worth, row = max([(known.get(row, 0.0), row) for row in rows])
+            if worth > 0:
+                yield -worth, s, row
 
 
 def plan_again(

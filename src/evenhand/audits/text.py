@@ -68,7 +68,7 @@ def audit_text(
 
     Args:
         subject: a name of `evenhand list subjects`, "module:attr", or any callable that scores a list of texts.
-        texts: a list of texts, a file, templates with slots (`eh.templates`), or a shipped name ("eec", "letters").
+        texts: a list of texts, a file, a dataframe, templates with slots (`eh.templates`), or a shipped name ("eec", "letters").
         terms: one list or several: names, pronouns, gendered pairs, identity terms (`evenhand list terms`, or a file).
         groups: which attributes of the terms to compare; all by default. Each is a family of claims.
         reference: the group that the others are held against; all pairs by default.

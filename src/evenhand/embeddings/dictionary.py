@@ -124,11 +124,7 @@ def pools(
     keep = (candidate >= 0) & (similarity >= rules.min_similarity)
     dropped = {"not similar enough": int(np.sum((candidate >= 0) & ~keep))}
     source, candidate, similarity = source[keep], candidate[keep], similarity[keep]
-    usable = {int(c): _alterable(vectors.words[c], rules, special) for c in np.unique(candidate)}
-    words = np.array([usable[int(c)] for c in candidate], dtype=np.bool_)
-    spelled = [(vectors.words[rows[s]], vectors.words[c]) for s, c in zip(source, candidate, strict=True)]
-    words &= ~np.array([_apart(a, b, rules) for a, b in spelled], dtype=np.bool_)
-    same = np.array([_same(a, b, rules) for a, b in spelled], dtype=np.bool_)
+    words, same = _fit(vectors, rows[source], candidate, rules, special)
     dropped["function words and signs"] = int(np.sum(~words))
     dropped["inflections of the word"] = int(np.sum(words & same))
     keep = words & ~same
@@ -146,13 +142,14 @@ class Chosen:
     """The alterations of one direction: edges sorted by source and then by cosine with the shifted vector.
 
     Args:
-        source, candidate, score, gain: (e,). begin: (m + 1,) where each source's edges begin.
+        source, candidate, score, similarity, gain: (e,). begin: (m + 1,) where each source's edges begin.
         dropped: rule → edges that it removed.
     """
 
     source: Codes
     candidate: Codes
     score: Matrix
+    similarity: Matrix
     gain: Matrix
     begin: Codes
     dropped: Mapping[str, int]
@@ -178,8 +175,8 @@ def choose(vectors: Vectors, pool: Pools, step: Matrix, rules: Rules) -> Chosen:
         best = best[good[best]]
     begin = np.searchsorted(pool.source[best], np.arange(len(pool.sources) + 1))
     return Chosen(
-        source=pool.source[best], candidate=pool.candidate[best], score=score[best], gain=gain[best],
-        begin=begin, dropped=dropped,
+        source=pool.source[best], candidate=pool.candidate[best], score=score[best],
+        similarity=pool.similarity[best], gain=gain[best], begin=begin, dropped=dropped,
     )  # fmt: skip
 
 
@@ -200,16 +197,24 @@ def _alterable(word: str, rules: Rules, special: frozenset[str]) -> bool:
     return rules.function_words or low not in FUNCTION_WORDS or low in special
 
 
-def _apart(word: str, other: str, rules: Rules) -> bool:
-    """One is a function word and the other is not: he → she, never he → returned."""
-    both = (word.lower() in FUNCTION_WORDS, other.lower() in FUNCTION_WORDS)
-    return not rules.function_words and both[0] != both[1]
-
-
-def _same(word: str, other: str, rules: Rules) -> bool:
-    if word.lower() == other.lower():
-        return True
-    return not rules.inflections and same_lemma(word, other)
+def _fit(
+    vectors: Vectors, sources: Codes, candidates: Codes, rules: Rules, special: frozenset[str]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Per edge: both are words of one sort (he → she, never he → returned); they are the same word or inflections of it."""
+    used, code = np.unique(np.concatenate([sources, candidates]), return_inverse=True)
+    source, candidate = code[: len(sources)], code[len(sources) :]
+    listed = [vectors.words[r] for r in used.tolist()]
+    low = [word.lower() for word in listed]
+    words = np.array([_alterable(word, rules, special) for word in listed], dtype=np.bool_)[candidate]
+    if not rules.function_words:
+        function = np.array([word in FUNCTION_WORDS for word in low], dtype=np.bool_)
+        words &= function[source] == function[candidate]
+    begin = np.unique([word[:2] for word in low], return_inverse=True)[1]
+    same = words & (begin[source] == begin[candidate])  # no ending leaves fewer than two letters
+    for e in np.flatnonzero(same).tolist():
+        one, other = low[source[e]], low[candidate[e]]
+        same[e] = one == other or (not rules.inflections and same_lemma(one, other))
+    return words, same
 
 
 def same_lemma(word: str, other: str) -> bool:
@@ -331,29 +336,18 @@ def _listed(
     vectors: Vectors, pool: Pools, chosen: Chosen, direction: Direction, special: frozenset[str],
     backwards: set[tuple[int, int]],
 ) -> Iterator[tuple[str, tuple[Alteration, ...]]]:  # fmt: skip
-    similarity = {
-        (s, c): x
-        for s, c, x in zip(
-            pool.source.tolist(), pool.candidate.tolist(), pool.similarity.tolist(), strict=True
-        )
-    }
     step = direction.step
+    squared = 1.0 + step @ step + 2.0 * (vectors.unit[pool.sources] @ step)
+    cosine = chosen.score / np.sqrt(np.maximum(squared, 1e-12))[chosen.source]
+    columns = (chosen.candidate, cosine, chosen.similarity, chosen.gain)
+    edges = list(zip(*(c.tolist() for c in columns), strict=True))
     for i, row in enumerate(pool.sources.tolist()):
         word = vectors.words[row]
-        length = float(np.sqrt(max(1e-12, 1.0 + step @ step + 2.0 * vectors.unit[row] @ step)))
         found = []
-        for e in range(chosen.begin[i], chosen.begin[i + 1]):
-            c = int(chosen.candidate[e])
+        for c, near, similar, gain in edges[chosen.begin[i] : chosen.begin[i + 1]]:
             target = vectors.words[c]
-            found.append(
-                Alteration(
-                    word=target,
-                    cosine=float(chosen.score[e]) / length,
-                    similarity=similarity[i, c],
-                    gain=float(chosen.gain[e]),
-                    kind=kind_of(word, target, special, both=(i, c) in backwards),
-                )
-            )
+            kind = kind_of(word, target, special, both=(i, c) in backwards)
+            found.append(Alteration(word=target, cosine=near, similarity=similar, gain=gain, kind=kind))
         yield word, tuple(found)
 
 

@@ -174,7 +174,7 @@ def fluency(
     if colon and kind in ("masked", "causal"):
         from evenhand.embeddings.hugging_face import scorer
 
-        return ByText(id=f"{kind} model {model}", scorer=scorer(model, masked=kind == "masked"), batch=32)
+        return ByText(id=f"{kind} model {model}", scorer=scorer(model, masked=kind == "masked"), batch=1_000)
     if Path(name).is_dir():
         return ByNGram(model=load(name), pmi=pmi)
     if Path(name).is_file():

@@ -203,10 +203,17 @@ def _tidied(block: bytes) -> bytes:
         block = block.replace(b"\r\n", b"\n")
     if b"\t" in block:
         block = block.replace(b"\t", b" ")
-    while b" \n" in block:
+    while _trailing(block):
         block = block.replace(b" \n", b"\n")
     block = block.removeprefix(b"\xef\xbb\xbf")
     return block if block.endswith(b"\n") else block.rstrip(b" ") + b"\n"
+
+
+def _trailing(block: bytes) -> bool:
+    """Whether a line ends with a space; looking at the ends of lines is faster than searching for both bytes."""
+    buffer = np.frombuffer(block, dtype=np.uint8)
+    ends = np.flatnonzero(buffer == 10)
+    return bool((buffer[ends - 1] == 32).any())
 
 
 def _numbers(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import compress
 from typing import TypeAlias
 
 import numpy as np
@@ -113,35 +114,42 @@ def fluent(
     """
     if filter is None and tagger is None:
         return Fluent(good=None)
-    good: list[list[set[int]]] = [[set() for _ in row] for row in sites]
-    asked: list[tuple[int, int, int, int]] = []
+    good: list[list[frozenset[int]]] = [[frozenset()] * len(row) for row in sites]
     tried = passed = 0
+    asked: list[tuple[int, int, Sequence[int]]] = []
 
     def settle() -> None:
         nonlocal passed
-        rows = np.array([a[0] for a in asked], dtype=np.int64)
-        places = np.array([a[2] for a in asked], dtype=np.int64)
-        words = [vectors.words[a[3]] for a in asked]
-        if filter is None:
-            keep = np.ones(len(asked), dtype=np.bool_)
-        else:
+        counts = [len(offered) for _, _, offered in asked]
+        rows = np.repeat(np.array([t for t, _, _ in asked], dtype=np.int64), counts)
+        places = np.repeat(np.array([sites[t][s].token for t, s, _ in asked], dtype=np.int64), counts)
+        words = [vectors.words[c] for _, _, offered in asked for c in offered]
+        keep = np.ones(len(rows), dtype=np.bool_)
+        if filter is not None:
             keep = passes(filter.log_ratios(contexts, rows, places, words), ratio)
-        for (t, s, place, c), fine in zip(asked, keep.tolist(), strict=True):
-            if fine and (tagger is None or _same_part(contexts.tokens[t], place, vectors.words[c], tagger)):
-                good[t][s].add(c)
-                passed += 1
+        if tagger is not None:
+            for i in np.flatnonzero(keep).tolist():
+                keep[i] = _same_part(contexts.tokens[rows[i]], int(places[i]), words[i], tagger)
+        passed += int(keep.sum())
+        at, kept = 0, keep.tolist()
+        for t, s, offered in asked:
+            good[t][s] = frozenset(compress(offered, kept[at : at + len(offered)]))
+            at += len(offered)
         asked.clear()
 
+    waiting = 0
     for t, row in enumerate(sites):
         for s, site in enumerate(row):
             offered = candidates.get(site.row, ())
-            tried += len(offered)
-            asked.extend((t, s, site.token, int(c)) for c in offered)
-        if len(asked) >= CHUNK:
+            if len(offered):
+                asked.append((t, s, offered))
+                tried, waiting = tried + len(offered), waiting + len(offered)
+        if waiting >= CHUNK:
             settle()
+            waiting = 0
     if asked:
         settle()
-    return Fluent(good=[[frozenset(g) for g in row] for row in good], tried=tried, passed=passed)
+    return Fluent(good=good, tried=tried, passed=passed)
 
 
 def _same_part(tokens: Sequence[str], place: int, word: str, tagger: Tagger) -> bool:
@@ -181,32 +189,45 @@ class Offers:
         return Offers(by_row={w: words for w, words in kept.items() if words})
 
 
-def problem(
-    text: str,
-    sites: Sequence[Site],
-    options: Sequence[Sequence[int]],
-    vectors: Vectors,
-    *,
-    words: int,
-    max_changed: float,
-    base_loss: float,
-) -> tuple[Problem, tuple[int, ...]]:
-    """The search problem of one text, and which site each of its places is.
+def problems(
+    text: str, sites: Sequence[Site], vectors: Vectors, *, words: int, max_changed: float, base_loss: float
+) -> Callable[[Sequence[Sequence[int]]], tuple[Problem, tuple[int, ...]]]:
+    """Makes the search problems of one text: from options to the problem, and which site each of its places is.
+
+    Options are, per site, the rows of its candidates; what many problems share is made once.
 
     Args:
-        options: per site the rows of its candidates. words: of the whole text, for the share that may change.
+        words: of the whole text, for the share that may change.
     """
-    used = [s for s, rows in enumerate(options) if rows]
+    limit = max(1, int(max_changed * words)) if max_changed > 0 else 0
+    spelled: list[dict[int, str]] = [{} for _ in sites]
+    cuts: dict[tuple[int, ...], tuple[str, ...]] = {}
+
+    def make(options: Sequence[Sequence[int]]) -> tuple[Problem, tuple[int, ...]]:
+        used = tuple([s for s, rows in enumerate(options) if rows])
+        pieces = cuts.get(used)
+        if pieces is None:
+            pieces = cuts[used] = _pieces(text, [sites[s] for s in used])
+        spellings = []
+        for s in used:
+            known = spelled[s]
+            for row in options[s]:
+                if row not in known:
+                    known[row] = sites[s].spelled(vectors.words[row])
+            spellings.append(tuple([known[row] for row in options[s]]))
+        made = Problem(pieces=pieces, options=tuple(spellings), limit=limit, base_loss=base_loss)
+        return made, used
+
+    return make
+
+
+def _pieces(text: str, sites: Sequence[Site]) -> tuple[str, ...]:
     pieces: list[str] = []
     at = 0
-    for s in used:
-        pieces += [text[at : sites[s].start], text[sites[s].start : sites[s].end]]
-        at = sites[s].end
-    pieces.append(text[at:])
-    spelled = tuple(tuple(sites[s].spelled(vectors.words[r]) for r in options[s]) for s in used)
-    limit = max(1, int(max_changed * words)) if max_changed > 0 else 0
-    made = Problem(pieces=tuple(pieces), options=spelled, limit=limit, base_loss=base_loss)
-    return made, tuple(used)
+    for site in sites:
+        pieces += [text[at : site.start], text[site.start : site.end]]
+        at = site.end
+    return (*pieces, text[at:])
 
 
-__all__ = ["Contexts", "Fluent", "Offers", "Site", "Tagger", "contexts_of", "fluent", "problem", "sites_of"]
+__all__ = ["Contexts", "Fluent", "Offers", "Site", "Tagger", "contexts_of", "fluent", "problems", "sites_of"]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import import_module
-from itertools import zip_longest
+from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -52,6 +53,10 @@ class Problem:
 
     def render(self, state: State) -> str:
         """The text in a state."""
+        if len(state) == 1:
+            ((place, choice),) = state
+            before, after = _around(self.pieces)[place]
+            return before + (self.options[place][choice] if choice >= 0 else "") + after
         parts = list(self.pieces)
         for place, choice in state:
             parts[2 * place + 1] = self.options[place][choice] if choice >= 0 else ""
@@ -59,11 +64,21 @@ class Problem:
 
     def singles(self, most: int) -> list[State]:
         """Every single change, the best candidate of every place first."""
-        if self.limit < 1:
-            return []
-        columns = zip_longest(*([((p, c),) for c in range(len(o))] for p, o in enumerate(self.options)))
-        found = [state for column in columns for state in column if state is not None]
-        return found[:most]
+        return list(_singles(tuple(map(len, self.options)), most)) if self.limit > 0 else []
+
+
+@lru_cache(maxsize=1 << 12)
+def _around(pieces: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """What stands before and behind each place of an otherwise unchanged text."""
+    return tuple(("".join(pieces[:i]), "".join(pieces[i + 1 :])) for i in range(1, len(pieces), 2))
+
+
+@lru_cache(maxsize=1 << 12)
+def _singles(counts: tuple[int, ...], most: int) -> tuple[State, ...]:
+    """The single changes of a problem with so many options at its places."""
+    longest = max(counts, default=0)
+    found = (((p, c),) for c in range(longest) for p, n in enumerate(counts) if c < n)
+    return tuple(islice(found, most))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -16,6 +16,7 @@ from evenhand._callable import make_callable
 from evenhand._encoding import read_bytes, read_text
 from evenhand._errors import DataError
 from evenhand._model import Factor
+from evenhand._table import read_table
 
 __all__ = ["SHIPPED", "Texts", "texts"]
 
@@ -66,34 +67,39 @@ class Texts:
 
 
 def texts(
-    name: str | PathLike[str] | Sequence[str] | Texts,
+    name: Any,
     *,
     column: str | None = None,
     id_column: str | None = None,
     encoding: str | None = None,
 ) -> Texts:
-    """Shipped texts by name, a user's file, or a list of strings.
+    """Shipped texts by name, a user's file, a dataframe, or a list of strings.
 
     A ``.txt`` file holds one text per line, or paragraphs where blank lines separate them; ``.csv``, ``.tsv``,
-    ``.jsonl``, ``.json`` and ``.parquet`` have a column of texts; their other text columns become factors.
+    ``.jsonl``, ``.json`` and ``.parquet``, dataframes (pandas, polars, Arrow, …) and mappings of columns have a column of
+    texts; their other text columns become factors.
 
     Args:
-        name: one of `SHIPPED`, a path, or the texts themselves.
+        name: one of `SHIPPED`, a path, a table, or the texts themselves (`Texts` as they are).
         column: the column of texts; ``text`` (or ``sentence``, ``comment_text``, …) where None.
         id_column: the column of ids; ``id`` where there is one, else ``t1``, ``t2``, ….
         encoding: of the file; detected where None (UTF-8, byte order marks, UTF-16, else cp1252/Latin-1).
 
     Raises:
-        DataError: no such file, an empty one, a missing column, a wrong encoding, or a binary file.
+        DataError: no such file, an empty one, a missing column, a wrong encoding, a binary file, or no table.
 
     >>> t = texts("person")
     >>> len(t) >= 40, t.replace, sorted(t.factors["sentiment"].levels)
     (True, 'Arthur', ['negative', 'neutral', 'positive'])
     >>> texts(["One text.", "Another."]).ids
     ('t1', 't2')
+    >>> texts({"tweet": ["One text.", "Another."], "label": [0, 1]}).texts
+    ('One text.', 'Another.')
     """
     if isinstance(name, Texts):
         return name
+    if isinstance(name, Mapping) or hasattr(type(name), "columns"):
+        return _collect(read_table(name).to_pylist(), "texts", column=column, id_column=id_column)
     if not isinstance(name, str | PathLike):
         return _collect(
             [{"text": _as_text(t, i)} for i, t in enumerate(name)], "texts", column="text", id_column=None
