@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 
 from evenhand._errors import DataError
-from evenhand._model import Factor, FloatArray
+from evenhand._model import Factor
 from evenhand.audits.prediction_cells import (
-    BINS,
     Cell,
     Frame,
     Prepared,
     bin_of,
+    bins_between,
     cell,
     cells_of,
     everyone,
     prepare,
-    row_terms,
     term_names,
 )
 from evenhand.audits.prediction_rows import Missing, Named, Rows, crossed, rows_of
@@ -32,6 +31,7 @@ STREAM_ROWS = 5_000_000
 """Parquet files with more rows are streamed."""
 BATCH = 1 << 17
 FINE = 1 << 20
+REST = "no group"
 
 Progress = Callable[[int, int], None]
 
@@ -63,7 +63,9 @@ def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Sour
     most = max((len(f.levels) for f in attributes.values()), default=1)
     made = prepare(rows, quantiles, cells=most)
 
-    cached = {name: cells_of(made, f, name) for name, f in islice(attributes.items(), 1)}
+    first, factor = next(iter(attributes.items()))
+    parts = cells_of(made, factor, first, rest=REST)
+    cached = {first: [c for c in parts if c.label != REST]}
 
     def cells(attribute: str, stratum: tuple[str, str] | None) -> list[Cell]:
         if stratum is None and attribute in cached:
@@ -71,10 +73,6 @@ def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Sour
         within = None if stratum is None else rows.control[stratum[0]].is_level(stratum[1])
         return cells_of(made, attributes[attribute], attribute, within)
 
-    parts = [c for found in cached.values() for c in found]
-    outside = np.flatnonzero(next(iter(attributes.values())).codes < 0)
-    if len(outside) or not parts:
-        parts.append(cell(made, outside, "no group"))
     return Source(
         frame=made.frame,
         everyone=everyone(parts),
@@ -139,14 +137,14 @@ def from_parquet(
     wanted = list(dict.fromkeys([*quantiles, top]))
     reached = np.searchsorted(np.cumsum(fine) / fine.sum(), wanted)
     edge = low + (np.minimum(reached, FINE - 1) + 1) * (high - low) / FINE
-    middles = low + (np.arange(BINS) + 0.5) * (high - low) / BINS
+    grid, error = bins_between(low, high)
     first = next(_batches(path, named, missing, None))
     frame = Frame(
         centre=total / used,
         thresholds=dict(zip(wanted, edge.tolist(), strict=True)),
         top=top,
-        grid=middles,
-        error=(high - low) / BINS / 2,
+        grid=grid,
+        error=error,
         terms=term_names(list(first.columns), quantiles),
     )
     analysis.note(
@@ -154,7 +152,7 @@ def from_parquet(
         f"{used + left:,} rows were streamed. Thresholds are exact to {(high - low) / FINE:.3g} and scores to ±{frame.error:.3g}"
         " (units of the prediction); sums are exact.",
     )
-    return _summed(path, named, missing, progress, frame, low, high, crossing), left
+    return _summed(path, named, missing, progress, frame, crossing), left
 
 
 def _summed(
@@ -163,8 +161,6 @@ def _summed(
     missing: Missing,
     progress: Progress | None,
     frame: Frame,
-    low: float,
-    high: float,
     crossing: bool,
 ) -> Source:
     """The third pass: cells of every attribute, and of every attribute within every stratum."""
@@ -173,7 +169,7 @@ def _summed(
     for rows in _batches(path, named, missing, progress):
         if not len(rows):
             continue
-        made = _prepared(rows, frame, low, high)
+        made = Prepared(frame=frame, columns=rows.columns, weight=rows.weight)
         attributes = dict(rows.groups)
         if crossing and len(attributes) > 1:
             attributes[" & ".join(attributes)] = crossed(attributes)
@@ -199,17 +195,6 @@ def _summed(
         attributes=list(dict.fromkeys(attribute for attribute, _ in found)),
         cells=lambda attribute, stratum: [v for _, v in sorted(found.get((attribute, stratum), {}).items())],
         strata=levels,
-    )
-
-
-def _prepared(rows: Rows, frame: Frame, low: float, high: float) -> Prepared:
-    p: FloatArray = rows.columns["y_pred"]
-    return Prepared(
-        frame=frame,
-        terms=row_terms(rows.columns, frame),
-        place=bin_of(p, low, high, BINS),
-        in_top=p > frame.thresholds[frame.top],
-        weight=rows.weight,
     )
 
 
