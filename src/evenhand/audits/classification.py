@@ -12,9 +12,10 @@ from evenhand._errors import DataError, UsageError
 from evenhand._model import BoolArray, Exhibit, Factor, FloatArray, Measure
 from evenhand.audits.classification_exhibits import add_classification, add_conditional
 from evenhand.audits.prediction_cells import Cell, scores_at
-from evenhand.audits.prediction_claims import Claim, _from_parts, rate_ratio
+from evenhand.audits.prediction_claims import Claim, _from_parts
 from evenhand.audits.prediction_compare import Settings, compare, reference_cell, widest, worst_subgroup
 from evenhand.audits.prediction_rows import Rows, crossed
+from evenhand.audits.rate_claims import log_rate, rate_ratio
 from evenhand.audits.scoring import Analysis
 from evenhand.measures import classification as cls
 from evenhand.measures.classification import Counted
@@ -150,8 +151,7 @@ def one_class(
         if given is None:
             analysis.findings += widest(cells, claims, settings, attribute)
         if given is None and attribute not in rows.groups:
-            rest = _rest(columns, rows.weight, factor, attribute)
-            analysis.findings += worst_subgroup(cells, rest, claims, settings, attribute)
+            analysis.findings += worst_subgroup(cells, claims, settings, attribute)
         add_classification(analysis, columns, rows.weight, cells, factor, attribute, settings, given)
         for name, levels in rows.control.items():
             for stratum in levels.levels:
@@ -237,17 +237,6 @@ def class_cell(
 def _needs(term: str) -> tuple[str, ...]:
     return {"sel": ("selected",), "act": ("actual",), "tp": ("selected", "actual"), "s": ("y_score",),
             "ss": ("y_score",), "sy": ("y_score", "actual")}[term]  # fmt: skip
-
-
-def _rest(
-    columns: Mapping[str, FloatArray], weight: FloatArray | None, factor: Factor, attribute: str
-) -> Any:
-    def rest(chosen: Cell) -> Cell:
-        inside = factor.is_level(chosen.label.partition("=")[2])
-        others = np.flatnonzero(~inside & (factor.codes >= 0))
-        return class_cell(columns, weight, others, f"all others of {attribute}")
-
-    return rest
 
 
 # --- claims ---------------------------------------------------------------------------------------------------------
@@ -400,6 +389,7 @@ def class_claims(columns: Mapping[str, Any]) -> list[Claim]:
         contrast: str = "difference",
         ratio: bool = False,
         family: Any = "outcomes",
+        alone: Any = None,
     ) -> Claim:
         return Claim(
             measure=measure,
@@ -409,6 +399,7 @@ def class_claims(columns: Mapping[str, Any]) -> list[Claim]:
             family=family,
             tolerance=TOLERANCES[key],
             ratio=ratio,
+            alone=alone,
         )
 
     found = [
@@ -418,6 +409,7 @@ def class_claims(columns: Mapping[str, Any]) -> list[Claim]:
             "disparate impact",
             contrast="ratio",
             ratio=True,
+            alone=lambda c: log_rate(*counts_of(rate["selection rate"], c.moments)[:2]),
         ),
         claim("selection rate", _rate_gap(rate["selection rate"]), "statistical parity"),
     ]
