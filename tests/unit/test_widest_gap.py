@@ -9,6 +9,7 @@ import pytest
 
 from evenhand._model import Factor
 from evenhand.audits import classification as labels
+from evenhand.audits.class_cells import class_cells
 from evenhand.audits.prediction_cells import Cell, cells_of, prepare
 from evenhand.audits.prediction_claims import Claim, regression_claims
 from evenhand.audits.prediction_compare import Settings, all_others, widest, widest_pair
@@ -94,11 +95,12 @@ def test_the_widest_gap_of_labels_is_that_of_every_pair() -> None:
     rate = np.array([0.2, 0.9, 0.0, 1.0, 1.0, 0.5])[codes]
     columns = {"selected": (rng.random(180) < rate).astype(float)}
     factor = Factor(codes.astype(np.int32), tuple("abcdef"))
-    cells = labels.class_cells(columns, None, factor, "g")
+    cells = class_cells(columns, None, factor, "g")
     claim = labels.class_claims(columns)[0]
     expected = by_every_pair(cells, claim)
     (found,) = widest(cells, [claim], Settings(tolerances={claim.key: 0.8}), "g")
-    assert expected is not None and found.estimate.value is not None
+    assert expected is not None
+    assert found.estimate.value is not None
     assert np.log(found.estimate.value) == pytest.approx(expected[0])
     assert found.estimate.p_value == pytest.approx(expected[3])
 
