@@ -23,7 +23,8 @@ from evenhand.audits.rate_claims import hits, impact, log_rate, rate_gap
 from evenhand.measures import regression as reg
 from evenhand.measures.regression import Smoothed
 from evenhand.stats.auc import correlation_difference
-from evenhand.stats.histogram import auc, kolmogorov_smirnov, wasserstein_test
+from evenhand.stats.distance import wasserstein_test
+from evenhand.stats.histogram import auc, kolmogorov_smirnov
 from evenhand.stats.interval import Inference, bounds, from_standard_error
 from evenhand.stats.moments import Moments, estimate, gradient
 from evenhand.stats.power import detectable
