@@ -31,7 +31,7 @@ class Named:
 
     Args:
         y_pred, y_true, y_score, weight: names. groups, control, continuous: names.
-        interval: lower and upper bound of a prediction interval.
+        interval: lower and upper bound of a prediction interval. lists: which ranked list a row is of.
     """
 
     y_pred: str
@@ -42,6 +42,7 @@ class Named:
     continuous: tuple[str, ...] = ()
     interval: tuple[str, str] | None = None
     weight: str | None = None
+    lists: str | None = None
 
     def numeric(self) -> dict[str, str]:
         """Role → column, for the columns that must be numbers."""
@@ -54,7 +55,7 @@ class Named:
 
     def all(self) -> list[str]:
         """Every column that is read, once."""
-        single = [self.y_pred, self.y_true, *self.numeric().values(), *self.groups, *self.control]
+        single = [self.y_pred, self.y_true, *self.numeric().values(), *self.groups, *self.control, self.lists]
         return list(dict.fromkeys(name for name in single if name is not None))
 
 
@@ -66,7 +67,7 @@ class Rows:
         columns: ``y_pred`` and, where given, ``y_true``, ``y_score``, ``y_low``, ``y_high``; all finite for tasks on numbers.
         labels: true and predicted labels as Factors where they are text.
         groups, control: attribute → Factor. continuous: attribute → numbers.
-        weight: case weights or None. dropped: rows left out.
+        weight: case weights or None. dropped: rows left out. lists: the ranked list of each row, or None.
     """
 
     columns: Mapping[str, FloatArray]
@@ -76,6 +77,7 @@ class Rows:
     labels: Mapping[str, Factor] = field(default_factory=dict)
     weight: FloatArray | None = None
     dropped: int = 0
+    lists: Factor | None = None
 
     def __len__(self) -> int:
         first: Mapping[str, Any] = self.groups or self.columns or self.labels or self.continuous
@@ -91,6 +93,7 @@ class Rows:
             continuous={k: v[rows] for k, v in self.continuous.items()},
             labels={k: v[rows] for k, v in self.labels.items()},
             weight=None if self.weight is None else self.weight[rows],
+            lists=None if self.lists is None else self.lists[rows],
         )
 
 
@@ -106,6 +109,7 @@ def gather(
     continuous: Any = (),
     interval: tuple[str, str] | None = None,
     features: Sequence[str] | None = None,
+    lists: Any = None,
 ) -> tuple[pa.Table, Named]:
     """A table and the roles of its columns, from names, arrays or a fitted model.
 
@@ -154,6 +158,7 @@ def gather(
         control=roles(control, "control"),
         continuous=roles(continuous, "continuous"),
         interval=interval,
+        lists=role(lists, "list"),
     )
     if not (named.groups or named.continuous):
         raise UsageError(
@@ -250,6 +255,9 @@ def rows_of(
         keep &= _present(found.codes >= 0, roles[role], missing, analysis, "a label")
     for name, found in (groups | control).items():
         _present(found.codes >= 0, name, missing, analysis, "a group")
+    lists = None if named.lists is None else factor(table, named.lists)
+    if lists is not None:
+        keep &= _present(lists.codes >= 0, named.lists or "", missing, analysis, "a list")
     weight = columns.pop("weight", None)
     if weight is not None:
         check_weights(weight[keep], named.weight, part=part)
@@ -261,6 +269,7 @@ def rows_of(
         labels=factors,
         weight=weight,
         dropped=int((~keep).sum()),
+        lists=lists,
     )
     if not (part or keep.any()):
         raise DataError("no-rows", "no row has all the values that the audit needs", given=table.num_rows)

@@ -28,6 +28,7 @@ from evenhand.audits.prediction_regression import regression
 from evenhand.audits.prediction_rows import Missing, Named, Rows, crossed, gather, rows_of
 from evenhand.audits.prediction_source import from_file, from_rows
 from evenhand.audits.provenance import digest_of, provenance
+from evenhand.audits.ranked_lists import ranked_lists
 from evenhand.audits.scoring import Analysis
 from evenhand.measures.ranking import exposure
 from evenhand.stats.histogram import weighted_quantile
@@ -55,6 +56,7 @@ def audit_predictions(
     interval: tuple[str, str] | None = None,
     pinball: float | None = None,
     weight: Any = None,
+    lists: Any = None,
     features: Sequence[str] | None = None,
     missing: Missing = "drop",
     quantiles: Sequence[float] = QUANTILES,
@@ -83,7 +85,9 @@ def audit_predictions(
         continuous: sensitive attributes that are numbers, e.g. age.
         interval: columns with the lower and upper bound of prediction intervals.
         pinball: τ in (0, 1) of a model that predicts the τ-quantile: adds the ratio of pinball losses.
-        weight: case weights. features: columns for a model that does not name its own.
+        weight: case weights. lists: which ranked list (query) a row is of, for ``task="ranking"``: ranks are counted in each
+            list, exposures averaged over lists, and lists are the units of inference; nothing else is compared.
+        features: columns for a model that does not name its own.
         missing: ``"drop"`` (counted and noted), ``"error"``, or ``"group"`` (missing labels are a group).
         quantiles: selection thresholds, as quantiles of all predictions.
         tolerance: name → tolerance, e.g. ``{"disparate impact": 0.8}``; defaults in `prediction_claims.TOLERANCES`.
@@ -113,7 +117,9 @@ def audit_predictions(
         pinball=_tau(pinball, y_true),
         options={"measures": measures, "suggest": suggest_threshold, "replicates": replicates},
     )  # fmt: skip
-    roles: dict[str, Any] = {"y_true": y_true, "y_score": y_score, "weight": weight}
+    roles: dict[str, Any] = {"y_true": y_true, "y_score": y_score, "weight": weight, "lists": lists}
+    if lists is not None and task != "ranking":
+        raise UsageError("lists", "ranked lists belong to a ranking", given=task, expected='task="ranking"')
     large = large_file(data)
     if large is not None and _plain(y_pred, groups, control, *roles.values()):
         named = _names(large, y_pred, groups, control, interval, roles)
@@ -139,7 +145,7 @@ def audit_predictions(
         provenance=provenance(
             audit_predictions,
             {"y_pred": named.y_pred, "y_true": named.y_true, "y_score": named.y_score, "groups": list(named.groups),
-             "control": list(named.control), "continuous": list(named.continuous), "weight": named.weight,
+             "control": list(named.control), "continuous": list(named.continuous), "weight": named.weight, "lists": named.lists,
              "task": ran.task, "positive": positive, "missing": missing, "quantiles": chosen,
              "reference": dict(ran.settings.reference), "tolerance": dict(ran.settings.tolerances), "level": level,
              "correction": correction, "seed": seed, "law": law, "measures": measures,
@@ -284,6 +290,8 @@ def _audit(rows: Rows, task: Task, settings: Settings, analysis: Analysis, asked
         predicted = rows.columns["y_pred"]
         if _is_notebook(asked.options["measures"]):
             add_notebook(analysis, rows.columns, rows.groups, settings.reference)
+        elif rows.lists is not None:
+            ranked_lists(rows, rows.lists, settings, analysis, crossing=asked.crossing)
         elif rows.groups:
             if task == "ranking":
                 given = exposure(predicted, rows.weight)
