@@ -22,6 +22,7 @@ from evenhand.audits.prediction_cells import Cell, Frame, selected_term
 from evenhand.audits.rate_claims import hits, impact, log_rate, rate_gap
 from evenhand.measures import regression as reg
 from evenhand.measures.regression import Smoothed
+from evenhand.stats import tails
 from evenhand.stats.auc import correlation_difference
 from evenhand.stats.distance import wasserstein_test
 from evenhand.stats.histogram import auc, kolmogorov_smirnov
@@ -182,13 +183,15 @@ NEEDED: Mapping[str, int] = {
 NEEDED_ELSE = 5
 NEEDED_TOP = 8
 LINEAR = frozenset({"average score", "mean residual", "MAE", "pinball loss", "interval width", "exposure"})
-"""Means; the others are curved functions of means, whose delta variance is widened by n/(n − 4)."""
+"""Means; the others are curved functions of means, whose delta variance is widened by n/(n − 4), and by heavy tails."""
 
 
 def _widened(measure: Measure, se: float, m: Moments) -> float:
-    if measure.name in LINEAR or m.n_effective <= 5:
+    n = m.n_effective
+    if measure.name in LINEAR or n <= 5:
         return se
-    return se * float(np.sqrt(m.n_effective / (m.n_effective - 4)))
+    excess = {"RMSE": tails.of_errors, "calibration slope": tails.of_line}.get(measure.name)
+    return se * float(np.sqrt(n / (n - 4))) * (1.0 if excess is None else tails.widening(excess(m), n))
 
 
 def _needed(measure: Measure, infer_top: bool) -> int:
@@ -311,7 +314,7 @@ def correlation_of(m: Moments, level: float) -> Inference:
     if np.isfinite(
         plain
     ):  # Fisher's error is that of normal data; skewed or heteroscedastic data have a larger one
-        se = max(se, plain / (1 - r**2))
+        se = max(se, plain / (1 - r**2) * tails.widening(tails.of_line(m), m.n_effective))
     low, high = bounds(float(np.arctanh(r)), se, level=level)
     p = from_standard_error(r, float(np.sqrt((1 - r**2) / (m.n_effective - 2))), df=m.n_effective - 2).p_value
     return Inference(
