@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evenhand._model import BoolArray, Factor, FloatArray
+from evenhand._model import BoolArray, Factor, FloatArray, IntArray
 from evenhand.audits.prediction_rows import Rows
 from evenhand.measures.regression import TERMS, term_matrix
-from evenhand.stats.histogram import Scores, weighted_quantile
-from evenhand.stats.moments import Moments, moments
+from evenhand.stats.grouped_order import Ordered, distinct, in_order, scores_of
+from evenhand.stats.histogram import Scores, ordered_quantile
+from evenhand.stats.moments import Moments, moments_by_part, with_indicators
 
 MOST_GRID = 30_000_000
 """Grid points × groups held at once; beyond, scores are counted in bins and the error is stated."""
@@ -27,14 +30,15 @@ class Frame:
     Args:
         centre: subtracted from outcomes and predictions, so that sums of squares keep their digits.
         thresholds: quantile → score of the full sample. top: the quantile that bounds the "top" measures.
-        grid: ascending scores, uncentred. error: half a bin, in units of the score; 0 where the grid is exact.
-        terms: names of the moments.
+        grid: the middles of the bins that scores are counted in, ascending, uncentred; None where it is the distinct scores.
+        error: half a bin, in units of the score; 0 without bins.
+        terms: names of the moments, those of the selections last.
     """
 
     centre: float
     thresholds: Mapping[float, float]
     top: float
-    grid: FloatArray
+    grid: FloatArray | None
     error: float
     terms: tuple[str, ...]
 
@@ -68,13 +72,39 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """Per-row arrays, made once: terms (k, n), place on the grid (n,), in the top or not (n,), weights."""
+    """Rows, and what is made of them once: `terms`, `place` and `in_top` when they are first asked for.
+
+    Args:
+        columns: name → (n,). weight: (n,) or None.
+        ordered: the predictions in ascending order with the codes `by`, where they have been sorted; rows without a
+            code have the next free one.
+    """
 
     frame: Frame
-    terms: FloatArray
-    place: npt.NDArray[np.intp]
-    in_top: BoolArray
+    columns: Mapping[str, FloatArray]
     weight: FloatArray | None
+    ordered: Ordered | None = None
+    by: IntArray | None = None
+
+    @cached_property
+    def terms(self) -> FloatArray:
+        """(k, n) terms of all rows."""
+        t = [t for q, t in self.frame.thresholds.items() if selected_term(q) in self.frame.terms]
+        above = (self.columns["y_pred"] > np.reshape(t, (-1, 1))).astype(float)
+        return np.concatenate([row_terms(self.columns, self.frame), above])
+
+    @cached_property
+    def place(self) -> npt.NDArray[np.intp]:
+        """(n,) place of each prediction among the distinct ones, or its bin."""
+        p, grid, error = self.columns["y_pred"], self.frame.grid, self.frame.error
+        if grid is None:
+            return np.unique(p, return_inverse=True)[1].astype(np.intp)
+        return bin_of(p, float(grid[0]) - error, float(grid[-1]) + error, len(grid))
+
+    @cached_property
+    def in_top(self) -> BoolArray:
+        """(n,) whether the prediction is above the threshold of the top."""
+        return np.asarray(self.columns["y_pred"] > self.frame.thresholds[self.frame.top])
 
 
 def selected_term(q: float) -> str:
@@ -99,35 +129,34 @@ def term_names(columns: Sequence[str], quantiles: Sequence[float]) -> tuple[str,
 
 
 def prepare(rows: Rows, quantiles: Sequence[float], *, top: float = 0.8, cells: int = 2) -> Prepared:
-    """Thresholds, grid and per-row terms.
+    """Thresholds, and the predictions in order with the groups of the first attribute.
 
     Args:
         cells: how many groups will be held at once; decides whether the grid can be exact.
     """
     p = rows.columns["y_pred"]
     wanted = list(dict.fromkeys([*quantiles, top]))
-    thresholds = dict(zip(wanted, weighted_quantile(p, wanted, rows.weight).tolist(), strict=True))
-    grid, place = np.unique(p, return_inverse=True)
-    error = 0.0
-    if len(grid) * cells > MOST_GRID:
-        edges = np.linspace(grid[0], grid[-1], BINS + 1)
-        place = bin_of(p, float(grid[0]), float(grid[-1]), BINS)
-        grid, error = (edges[:-1] + edges[1:]) / 2, float(edges[1] - edges[0]) / 2
+    first = next(iter(rows.groups.values()), Factor(np.zeros(len(p), dtype=np.int32), ("everyone",)))
+    ordered = in_order(p, _without_gaps(first), len(first.levels) + 1, rows.weight)
+    thresholds = ordered_quantile(ordered.values, wanted, ordered.weight).tolist()
+    grid, error = None, 0.0
+    if len(p) * cells > MOST_GRID and distinct(ordered.values) * cells > MOST_GRID:
+        grid, error = bins_between(float(ordered.values[0]), float(ordered.values[-1]))
     frame = Frame(
         centre=float(np.average(p, weights=rows.weight)),
-        thresholds=thresholds,
+        thresholds=dict(zip(wanted, thresholds, strict=True)),
         top=top,
         grid=grid,
         error=error,
         terms=term_names(list(rows.columns), quantiles),
     )
-    return Prepared(
-        frame=frame,
-        terms=row_terms(rows.columns, frame),
-        place=place.astype(np.intp),
-        in_top=p > thresholds[top],
-        weight=rows.weight,
-    )
+    return Prepared(frame=frame, columns=rows.columns, weight=rows.weight, ordered=ordered, by=first.codes)
+
+
+def bins_between(low: float, high: float) -> tuple[FloatArray, float]:
+    """The middles of `BINS` bins of equal width, and half a width."""
+    error = (high - low) / BINS / 2
+    return np.asarray(low + (np.arange(BINS) + 0.5) * (2 * error), dtype=np.float64), error
 
 
 def bin_of(p: FloatArray, low: float, high: float, bins: int) -> npt.NDArray[np.intp]:
@@ -137,48 +166,115 @@ def bin_of(p: FloatArray, low: float, high: float, bins: int) -> npt.NDArray[np.
     return np.minimum(((p - low) * (bins / (high - low))).astype(np.intp), bins - 1)
 
 
-def row_terms(columns: Mapping[str, FloatArray], frame: Frame) -> FloatArray:
-    """(k, n) terms of the rows, outcomes and predictions centred."""
-    shifted = {
-        k: v - frame.centre if k in ("y_pred", "y_true", "y_low", "y_high") else v for k, v in columns.items()
-    }
-    plain = [name for name in frame.terms if name in TERMS]
-    above = [
-        (columns["y_pred"] > t).astype(float)
-        for q, t in frame.thresholds.items()
-        if selected_term(q) in frame.terms
-    ]
-    return np.concatenate([term_matrix(shifted, plain), np.array(above).reshape(len(above), -1)])
+def row_terms(
+    columns: Mapping[str, FloatArray], frame: Frame, rows: Any = slice(None), out: FloatArray | None = None
+) -> FloatArray:
+    """(k, n) terms of some rows but for the selections; outcomes and predictions centred."""
+    part = {name: column[rows] for name, column in columns.items()}
+    for name in ("y_pred", "y_true", "y_low", "y_high"):
+        if name in part:
+            part[name] = part[name] - frame.centre
+    return term_matrix(part, _plain(frame), out)
 
 
-def cells_of(made: Prepared, groups: Factor, attribute: str, within: BoolArray | None = None) -> list[Cell]:
-    """One cell for each level that has rows, in the order of the levels."""
-    codes = groups.codes if within is None else np.where(within, groups.codes, -1)
-    if len(groups.levels) <= 4:
-        chosen = [np.flatnonzero(codes == code) for code in range(len(groups.levels))]
-    else:
-        order = np.argsort(codes, kind="stable")
-        edges = np.searchsorted(codes[order], np.arange(len(groups.levels) + 1))
-        chosen = [order[a:b] for a, b in pairwise(edges)]
-    return [
-        cell(made, rows, f"{attribute}={level}")
-        for level, rows in zip(groups.levels, chosen, strict=True)
-        if len(rows)
-    ]
+def _plain(frame: Frame) -> list[str]:
+    return [name for name in frame.terms if name in TERMS]
+
+
+def _without_gaps(groups: Factor) -> IntArray:
+    """The codes, rows without a level as one more level."""
+    codes = groups.codes
+    return np.where(codes < 0, len(groups.levels), codes) if codes.min(initial=0) < 0 else codes
+
+
+def cells_of(
+    made: Prepared,
+    groups: Factor,
+    attribute: str,
+    within: BoolArray | None = None,
+    *,
+    rest: str | None = None,
+) -> list[Cell]:
+    """One cell for each level that has rows, in the order of the levels. They share a grid.
+
+    Args:
+        rest: label of a further cell for the rows without a level, if there are any.
+    """
+    labels = [f"{attribute}={level}" for level in groups.levels] + ([] if rest is None else [rest])
+    if within is None:
+        ordered = made.ordered if groups.codes is made.by else None
+        return _cells(made, _without_gaps(groups), labels, slice(None), ordered)
+    rows = np.flatnonzero(within & (groups.codes >= 0))
+    return _cells(made, groups.codes[rows], labels, rows)
 
 
 def cell(made: Prepared, rows: npt.NDArray[np.intp], label: str) -> Cell:
-    """The sums of some rows."""
-    top = rows[made.in_top[rows]]
-    names = made.frame.terms
-    return Cell(
-        label=label,
-        moments=moments(made.terms, names, made.weight, rows=rows),
-        top=moments(made.terms, names, made.weight, rows=top),
-        scores=scores_at(
-            made.place[rows], None if made.weight is None else made.weight[rows], made.frame.grid
+    """The sums of some rows, at least one."""
+    return _cells(made, np.zeros(len(rows), dtype=np.int32), [label], rows)[0]
+
+
+def _cells(
+    made: Prepared, codes: IntArray, labels: Sequence[str], rows: Any, ordered: Ordered | None = None
+) -> list[Cell]:
+    """A cell for each label that has rows; `codes` of the `rows` are places in `labels`, or the one after the last."""
+    pairs = _moments(made, codes, len(labels), rows)
+    scores = _scores(made, codes, len(labels), rows, ordered)
+    if made.weight is None:
+        present = [every.n > 0 for every, _ in pairs]
+    else:
+        present = (np.bincount(codes, minlength=len(labels)) > 0).tolist()
+    return [
+        Cell(label=label, moments=every, top=top, scores=own)
+        for label, some, (every, top), own in zip(labels, present, pairs, scores, strict=False)
+        if some
+    ]
+
+
+def _moments(made: Prepared, codes: IntArray, groups: int, rows: Any) -> list[tuple[Moments, Moments]]:
+    """(all rows, those above the top's threshold) of each group.
+
+    The rows of a group are summed by how many thresholds they are above; the selections are then sums of sums.
+    """
+    frame = made.frame
+    p = made.columns["y_pred"][rows]
+    cuts = sorted(set(frame.thresholds.values()))
+    levels = len(cuts) + 1
+    parts = (groups + 1) * levels
+    small: Any = next(t for t in (np.uint8, np.int16, np.int64) if parts <= np.iinfo(t).max)
+    part = codes.astype(small) * small(levels)
+    for cut in cuts:
+        part += p > cut
+    sums = moments_by_part(
+        lambda block, out: row_terms(
+            made.columns, frame, block if isinstance(rows, slice) else rows[block], out
         ),
+        _plain(frame),
+        part,
+        parts,
+        None if made.weight is None else made.weight[rows],
     )
+    above = {q: [level > cuts.index(t) for level in range(levels)] for q, t in frame.thresholds.items()}
+    chosen = {selected_term(q): inside for q, inside in above.items() if selected_term(q) in frame.terms}
+    first = above[frame.top].index(True)
+    top = {name: inside[first:] for name, inside in chosen.items()}
+    return [
+        (with_indicators(own, chosen), with_indicators(own[first:], top))
+        for own in (sums[i * levels : (i + 1) * levels] for i in range(groups))
+    ]
+
+
+def _scores(made: Prepared, codes: IntArray, groups: int, rows: Any, ordered: Ordered | None) -> list[Scores]:
+    """The scores of each group, on the distinct scores of these rows or in the frame's bins."""
+    weight = None if made.weight is None else made.weight[rows]
+    grid = made.frame.grid
+    if grid is None:
+        if ordered is None:
+            ordered = in_order(made.columns["y_pred"][rows], codes, groups + 1, weight)
+        return scores_of(ordered, groups)
+    order = np.argsort(codes.astype(np.int16 if groups < 1 << 15 else np.int64), kind="stable")
+    place, edges = made.place[rows][order], np.searchsorted(codes[order], np.arange(groups + 1))
+    weight = None if weight is None else weight[order]
+    return [scores_at(place[a:b], None if weight is None else weight[a:b], grid) for a, b in pairwise(edges)]
 
 
 def scores_at(place: npt.NDArray[np.intp], weight: FloatArray | None, grid: FloatArray) -> Scores:

@@ -126,13 +126,13 @@ def distributions(analysis: Analysis, cells: Sequence[Cell], attribute: str, bin
     values = cells[0].scores.values
     if len(values) < 2:
         return
-    pooled = np.sum([c.scores.weight for c in cells], axis=0)
-    inside = np.flatnonzero(pooled > 0)
+    inside = np.flatnonzero(np.any([c.scores.occupied for c in cells], axis=0))
     edges = np.linspace(values[inside[0]], values[inside[-1]], bins + 1)
-    place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, bins - 1)
+    starts = np.searchsorted(values, edges)
+    starts[0], starts[-1] = 0, len(values)
     table: Table = {k: [] for k in ("low", "high", "share", "group")}
     for c in cells[:8]:
-        share = np.bincount(place, c.scores.weight, bins) / c.scores.total
+        share = np.diff(c.scores.cumulated[starts]) / c.scores.total
         table["low"] += edges[:-1].tolist()
         table["high"] += edges[1:].tolist()
         table["share"] += share.tolist()

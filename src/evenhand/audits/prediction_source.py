@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -13,16 +12,15 @@ from evenhand._errors import DataError
 from evenhand._model import Factor, FloatArray
 from evenhand.audits.prediction_batches import Large, Progress, batches, numbers_only
 from evenhand.audits.prediction_cells import (
-    BINS,
     Cell,
     Frame,
     Prepared,
     bin_of,
+    bins_between,
     cell,
     cells_of,
     everyone,
     prepare,
-    row_terms,
     term_names,
 )
 from evenhand.audits.prediction_rows import Missing, Named, Rows, check_weights, crossed, in_natural_order
@@ -33,6 +31,7 @@ FINE = 1 << 20
 MOST_DISTINCT = 1 << 20
 """Distinct predictions kept to make thresholds exact."""
 C = TypeVar("C", bound=Cell)
+REST = "no group"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +61,9 @@ def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Sour
     most = max((len(f.levels) for f in attributes.values()), default=1)
     made = prepare(rows, quantiles, cells=most)
 
-    cached = {name: cells_of(made, f, name) for name, f in islice(attributes.items(), 1)}
+    first, factor = next(iter(attributes.items()))
+    parts = cells_of(made, factor, first, rest=REST)
+    cached = {first: [c for c in parts if c.label != REST]}
 
     def cells(attribute: str, stratum: tuple[str, str] | None) -> list[Cell]:
         if stratum is None and attribute in cached:
@@ -70,10 +71,6 @@ def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Sour
         within = None if stratum is None else rows.control[stratum[0]].is_level(stratum[1])
         return cells_of(made, attributes[attribute], attribute, within)
 
-    parts = [c for found in cached.values() for c in found]
-    outside = np.flatnonzero(next(iter(attributes.values())).codes < 0)
-    if len(outside) or not parts:
-        parts.append(cell(made, outside, "no group"))
     return Source(
         frame=made.frame,
         everyone=everyone(parts),
@@ -140,13 +137,14 @@ def from_file(
     check_weights(fine, named.weight)
     top = 0.8
     wanted = list(dict.fromkeys([*quantiles, top]))
+    grid, error = bins_between(low, high)
     thresholds, exact = _thresholds(again(numeric), fine, wanted, low, high)
     frame = Frame(
         centre=total / float(fine.sum()),
         thresholds=dict(zip(wanted, thresholds.tolist(), strict=True)),
         top=top,
-        grid=low + (np.arange(BINS) + 0.5) * (high - low) / BINS,
-        error=(high - low) / BINS / 2,
+        grid=grid,
+        error=error,
         terms=term_names(columns, quantiles),
     )
     how = "exact" if exact else f"exact to {(high - low) / FINE:.3g}"
@@ -155,7 +153,7 @@ def from_file(
         f"{used + left:,} rows were streamed. Sums are exact, thresholds {how}, and scores (of AUC, distances and curves) to"
         f" ±{frame.error:.3g} in units of the prediction.",
     )
-    return Streamed(source=_summed(again(named, analysis), frame, low, high, crossing), used=used, left=left)
+    return Streamed(source=_summed(again(named, analysis), frame, crossing), used=used, left=left)
 
 
 def _span(parts: Iterator[Rows]) -> tuple[float, float]:
@@ -195,14 +193,14 @@ def _thresholds(
     return weighted_quantile(every[0], wanted, every[1]), True
 
 
-def _summed(parts: Iterator[Rows], frame: Frame, low: float, high: float, crossing: bool) -> Source:
+def _summed(parts: Iterator[Rows], frame: Frame, crossing: bool) -> Source:
     """The last pass: cells of every attribute, and of every attribute within every stratum."""
     found: dict[tuple[str, tuple[str, str] | None], dict[str, Cell]] = {}
     total: Cell | None = None
     for rows in parts:
         if not len(rows):
             continue
-        made = _prepared(rows, frame, low, high)
+        made = Prepared(frame=frame, columns=rows.columns, weight=rows.weight)
         attributes = dict(rows.groups)
         if crossing and len(attributes) > 1:
             attributes[" & ".join(attributes)] = crossed(attributes)
@@ -241,14 +239,3 @@ def levels_of_strata(strata: Iterable[tuple[str, str] | None]) -> dict[str, list
         if stratum is not None:
             levels.setdefault(stratum[0], {})[stratum[1]] = None
     return {name: in_natural_order(own) for name, own in levels.items()}
-
-
-def _prepared(rows: Rows, frame: Frame, low: float, high: float) -> Prepared:
-    p: FloatArray = rows.columns["y_pred"]
-    return Prepared(
-        frame=frame,
-        terms=row_terms(rows.columns, frame),
-        place=bin_of(p, low, high, BINS),
-        in_top=p > frame.thresholds[frame.top],
-        weight=rows.weight,
-    )

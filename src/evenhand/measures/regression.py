@@ -53,9 +53,13 @@ class Smoothed:
             return np.asarray(self.value({name: means[..., i] for i, name in enumerate(self.terms)}))
 
 
-def term_matrix(columns: Columns, names: Sequence[str]) -> FloatArray:
-    """(k, n) per-row terms, k in the order of `names`."""
-    return np.stack([np.asarray(TERMS[name](columns), dtype=float) for name in names])
+def term_matrix(columns: Columns, names: Sequence[str], out: FloatArray | None = None) -> FloatArray:
+    """(k, n) per-row terms, k in the order of `names`; written into `out` where it is given."""
+    if out is None:
+        out = np.empty((len(names), len(next(iter(columns.values())))))
+    for name, row in zip(names, out, strict=True):
+        row[:] = TERMS[name](columns)
+    return out
 
 
 def mean_squared_error(m: Means) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand._model import BoolArray, FloatArray
+from evenhand._model import BoolArray, FloatArray, IntArray
 from evenhand.stats.histogram import Scores
 from evenhand.stats.interval import Inference, check_level
 
@@ -45,23 +45,29 @@ class ImpactCurve:
 
 def _thresholds(a: Scores, b: Scores) -> FloatArray:
     """At most `MOST_POINTS` distinct scores, evenly spread over both groups' ranks; both groups count alike."""
-    mixed = np.cumsum(a.weight / a.total + b.weight / b.total) / 2
+    mixed = (a.cumulated[1:] / a.total + b.cumulated[1:] / b.total) / 2
     at = np.searchsorted(mixed, np.linspace(0, 1, MOST_POINTS + 1)[:-1] + 1e-12)
-    present = np.flatnonzero((a.weight + b.weight) > 0)
+    present = np.flatnonzero(a.occupied | b.occupied)
     index = np.unique(present[np.minimum(np.searchsorted(present, at), len(present) - 1)])
     return np.asarray(a.values[index[index < present[-1]]])
 
 
 def _resampled(side: Scores, thresholds: FloatArray, draws: int, rng: np.random.Generator) -> FloatArray:
     """(draws, T) shares above each threshold under Poisson weights."""
-    part = np.searchsorted(thresholds, side.values, side="left")
-    total = np.bincount(part, side.weight, len(thresholds) + 1)
-    square = np.bincount(part, side.weight2, len(thresholds) + 1)
+    starts = np.concatenate([[0], np.searchsorted(side.values, thresholds, side="right")])
+    total = np.diff(side.cumulated[starts], append=side.cumulated[-1]).astype(float)
+    square = total if side.counted else _sums_from(side.weight2, starts)
     size = np.where(square > 0, square / np.maximum(total, 1e-300), 1.0)
     drawn = rng.poisson(total / size, (draws, len(total))) * size
     above = drawn[:, ::-1].cumsum(axis=1)[:, ::-1]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(above[:, 1:] / above[:, :1])
+
+
+def _sums_from(values: FloatArray, starts: IntArray) -> FloatArray:
+    """Sums from each start to the next one, and from the last to the end."""
+    before = np.concatenate([[0.0], np.cumsum(values)])
+    return np.diff(before[starts], append=before[-1])
 
 
 def _reach(replicates: FloatArray, level: float) -> tuple[FloatArray, float]:

@@ -1,57 +1,105 @@
 """Scores as weights on a shared grid: AUC, distances, quantiles and pass rates from mergeable counts.
 
-On the grid of the distinct scores every number is exact; on a grid of bins it has the error that `Grid.error` states.
+On the grid of the distinct scores every number is exact; on a grid of bins it has the error that is stated with them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from evenhand._model import FloatArray
+from evenhand._model import BoolArray, FloatArray
 from evenhand.stats.interval import Inference, bounds, check_level, from_standard_error, tail
 
+BLOCK = 1 << 13
+"""Points handled at once, so that what is made of them stays in the cache."""
+Piece: TypeAlias = tuple[float, float, float, float]
+"""Of the placements x in a block: Σw², Σw·x, the mean m of x under w², Σw²(x − m)²."""
+Placements: TypeAlias = Sequence[tuple[float, float]]
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+
 class Scores:
     """The scores of one group on a shared grid.
 
     Args:
-        values: (B,) ascending scores (the distinct ones, or the middles of bins).
-        weight, weight2: (B,) Σw and Σw² of the rows at each. n: rows.
+        values: (B,) ascending scores (the distinct ones, or the middles of bins). n: rows.
+        weight, weight2: (B,) Σw and Σw² of the rows at each, one and the same array for rows without weights.
+        rows: in place of both where no point holds two rows of whatever group: (B,) which points are rows of this one.
     """
 
-    values: FloatArray
-    weight: FloatArray
-    weight2: FloatArray
-    n: int
+    def __init__(
+        self,
+        *,
+        values: FloatArray,
+        n: int,
+        weight: FloatArray | None = None,
+        weight2: FloatArray | None = None,
+        rows: BoolArray | None = None,
+    ) -> None:
+        self.values, self.n, self.rows = values, n, rows
+        self.placed: tuple[Scores, Placements] | None = None  # against the group that was asked for last
+        if weight is not None and weight2 is not None:
+            self.weight, self.weight2 = weight, weight2
+
+    @cached_property
+    def weight(self) -> FloatArray:
+        """(B,) Σw of the rows at each point."""
+        return np.zeros(len(self.values)) if self.rows is None else self.rows.astype(np.float64)
+
+    @cached_property
+    def weight2(self) -> FloatArray:
+        """(B,) Σw² of the rows at each point."""
+        return self.weight
 
     def __add__(self, other: Scores) -> Scores:
-        return Scores(
-            values=self.values,
-            weight=self.weight + other.weight,
-            weight2=self.weight2 + other.weight2,
-            n=self.n + other.n,
-        )
+        n = self.n + other.n
+        if self.rows is not None and other.rows is not None:
+            return Scores(values=self.values, n=n, rows=self.rows | other.rows)
+        weight = self.weight + other.weight
+        counted = self.counted and other.counted
+        weight2 = weight if counted else self.weight2 + other.weight2
+        return Scores(values=self.values, n=n, weight=weight, weight2=weight2)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the weights are numbers of rows."""
+        return self.rows is not None or self.weight2 is self.weight
+
+    @property
+    def occupied(self) -> BoolArray:
+        """(B,) which points carry weight of this group."""
+        return self.weight > 0 if self.rows is None else self.rows
 
     @property
     def total(self) -> float:
         """Σw."""
-        return float(self.weight.sum())
+        return float(self.n if self.rows is not None else self.weight.sum())
 
     @property
     def n_effective(self) -> float:
         """Kish's effective number of rows."""
+        if self.rows is not None:
+            return float(self.n)
         below = float(self.weight2.sum())
         return self.total**2 / below if below > 0 else 0.0
 
+    @cached_property
+    def cumulated(self) -> npt.NDArray[Any]:
+        """(B + 1,) Σw of the points before each, and of all."""
+        if self.rows is None:
+            return np.concatenate([[0.0], np.cumsum(self.weight)])
+        found = np.zeros(len(self.rows) + 1, dtype=np.int32)
+        np.cumsum(self.rows, dtype=np.int32, out=found[1:])
+        return found
+
     def share_above(self, thresholds: npt.ArrayLike) -> FloatArray:
         """Share of the weight strictly above each threshold."""
-        cumulated = np.concatenate([[0.0], np.cumsum(self.weight)])
         at = np.searchsorted(self.values, np.asarray(thresholds, dtype=float), side="right")
-        return np.asarray(1.0 - cumulated[at] / cumulated[-1])
+        return np.asarray(1.0 - self.cumulated[at] / self.cumulated[-1])
 
 
 def auc(a: Scores, b: Scores, *, level: float = 0.95) -> Inference:
@@ -69,14 +117,12 @@ def auc(a: Scores, b: Scores, *, level: float = 0.95) -> Inference:
     method = "Mann–Whitney with DeLong's interval on the logit scale"
     if not (a.total > 0 and b.total > 0):
         return Inference(level=level, method=method, why_not="a group has no score")
-    above_a, above_b = _placed(b.weight), _placed(a.weight)
-    value = float(np.sum(a.weight * above_a) / a.total)
+    if a.placed is None or a.placed[0] is not b:
+        a.placed = (b, _placements(a, b))
+    (value, spread_a), (_, spread_b) = a.placed[1]
     if min(a.n, b.n) < 2:
         return Inference(value=value, level=level, method=method, why_not="a group has one row")
-    variance = 0.0
-    for side, placed, mean in ((a, above_a, value), (b, above_b, 1.0 - value)):
-        spread = float(np.sum(side.weight2 * (placed - mean) ** 2)) / side.total**2
-        variance += spread * side.n / (side.n - 1)
+    variance = spread_a * a.n / (a.n - 1) + spread_b * b.n / (b.n - 1)
     if variance <= 1e-30:
         from evenhand.stats.rates import wilson
 
@@ -94,10 +140,67 @@ def auc(a: Scores, b: Scores, *, level: float = 0.95) -> Inference:
     )
 
 
-def _placed(other: FloatArray) -> FloatArray:
-    """Share of `other` below each grid point, its own point counted half."""
-    cumulated = np.cumsum(other)
-    return np.asarray((cumulated - other / 2) / cumulated[-1])
+def _placements(a: Scores, b: Scores) -> Placements:
+    """Of each group the mean of its rows' placements, and Σw²(placement − mean)²/(Σw)².
+
+    A row's placement is the share of the other group below it, its own point counted half.
+    """
+    pairs = ((a, b), (b, a))
+    if a.rows is None or b.rows is None:
+        return [_together(_at_points(own, other), own.total, other.total) for own, other in pairs]
+    either = a.rows | b.rows
+    in_a = a.rows if either.all() else a.rows[either]
+    sides = zip((in_a, ~in_a), pairs, strict=True)
+    return [_together(_at_rows(side), own.total, other.total) for side, (own, other) in sides]
+
+
+def _at_points(own: Scores, other: Scores) -> Iterator[Piece]:
+    """Placements as Σw of `other` below each point."""
+    below = 0.0
+    for start in range(0, len(own.weight), BLOCK):
+        w, w2, others = (x[start : start + BLOCK] for x in (own.weight, own.weight2, other.weight))
+        cumulated = np.cumsum(
+            others.astype(np.int64) if other.counted else others
+        )  # whole numbers are faster
+        here = float(w2.sum())
+        if here > 0:
+            placed = np.asarray(cumulated + below - others / 2, dtype=np.float64)
+            mean = float(w2 @ placed) / here
+            first = float(w @ placed)
+            placed -= mean
+            yield here, first, mean, float((w2 * placed) @ placed)
+        below += float(cumulated[-1])
+
+
+def _at_rows(own: BoolArray) -> Iterator[Piece]:
+    """As `_at_points`, each point one row of one group or the other: a row's place tells how many are below."""
+    before, steps = 0, np.arange(BLOCK)
+    for start in range(0, len(own), BLOCK):
+        place = np.flatnonzero(own[start : start + BLOCK])
+        n = len(place)
+        if n:
+            place -= steps[:n]
+            mean = float(place.sum()) / n
+            apart = place - mean
+            mean += start - before
+            yield float(n), mean * n, mean, float(apart @ apart)
+        before += n
+
+
+def _together(pieces: Iterable[Piece], own: float, other: float) -> tuple[float, float]:
+    """Mean and spread over all blocks, put together as in Chan, Golub & LeVeque (1979): nothing cancels.
+
+    Args:
+        own, other: Σw of the two groups.
+    """
+    first = squares = centre = spread = 0.0
+    for here, part, mean, apart in pieces:
+        first += part
+        shift, both = mean - centre, squares + here
+        spread += apart + shift**2 * squares * here / both
+        centre, squares = centre + shift * here / both, both
+    value = first / own
+    return value / other, (spread + squares * (centre - value) ** 2) / (own * other) ** 2
 
 
 def kolmogorov_smirnov(a: Scores, b: Scores, *, level: float = 0.95) -> Inference:
@@ -120,7 +223,7 @@ def kolmogorov_smirnov(a: Scores, b: Scores, *, level: float = 0.95) -> Inferenc
     method = "Kolmogorov–Smirnov, asymptotic p (conservative with ties), distribution-free interval"
     if not (a.total > 0 and b.total > 0):
         return Inference(level=level, method=method, why_not="a group has no score")
-    value = float(np.max(np.abs(np.cumsum(a.weight) / a.total - np.cumsum(b.weight) / b.total)))
+    value = float(np.max(np.abs(a.cumulated[1:] / a.total - b.cumulated[1:] / b.total)))
     scale = float(np.sqrt(1 / a.n_effective + 1 / b.n_effective))
     reach = float(kolmogi(1 - level)) * scale
     return Inference(
@@ -143,23 +246,37 @@ def weighted_quantile(
     >>> weighted_quantile([1.0, 2.0, 3.0], 0.5, [1, 2, 1]).tolist(), float(np.quantile([1, 2, 2, 3], 0.5))
     ([2.0], 2.0)
     """
-    x, at = np.asarray(values, dtype=float), np.atleast_1d(np.asarray(q, dtype=float))
+    x = np.asarray(values, dtype=float)
     if weight is None:
-        return np.asarray(np.quantile(x, at))
-    w = np.asarray(weight, dtype=float)
-    keep = w > 0
-    order = np.argsort(x[keep], kind="stable")
-    x, w = x[keep][order], w[keep][order]
+        return np.asarray(np.quantile(x, np.atleast_1d(np.asarray(q, dtype=float))))
+    order = np.argsort(x, kind="stable")
+    return ordered_quantile(x[order], q, np.asarray(weight, dtype=float)[order])
+
+
+def ordered_quantile(values: FloatArray, q: npt.ArrayLike, weight: FloatArray | None = None) -> FloatArray:
+    """As `weighted_quantile`, of values in ascending order: nothing is sorted.
+
+    >>> ordered_quantile(np.array([1.0, 2.0, 4.0]), 0.75).tolist()
+    [3.0]
+    """
+    x, at = values, np.atleast_1d(np.asarray(q, dtype=float))
+    last = None
+    if weight is not None:
+        keep = weight > 0
+        x, weight = x[keep], weight[keep]
+        last = np.cumsum(weight)
     if len(x) == 0:
         return np.full(at.shape, np.nan)
-    last = np.cumsum(w)
-    if not np.all(w == np.floor(w)):
+    if weight is not None and last is not None and not np.all(weight == np.floor(weight)):
         return np.asarray(x[np.minimum(np.searchsorted(last, at * last[-1]), len(x) - 1)])
-    position = at * (last[-1] - 1.0)  # row i holds the positions [last − w, last) of the repeated data
+    # With whole weights row i holds the positions [last − w, last) of the repeated data.
+    position = at * ((len(x) if last is None else last[-1]) - 1.0)
     whole = np.floor(position)
-    below, above = (
-        x[np.minimum(np.searchsorted(last, spot, side="right"), len(x) - 1)] for spot in (whole, whole + 1)
+    rows = (
+        spot.astype(int) if last is None else np.searchsorted(last, spot, side="right")
+        for spot in (whole, whole + 1)
     )
+    below, above = (x[np.minimum(row, len(x) - 1)] for row in rows)
     part = position - whole
     # The two forms of numpy's own interpolation, so that whole weights agree with repetition to the last digit.
     return np.asarray(

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from evenhand._model import FloatArray
+from evenhand._model import FloatArray, IntArray
 
 Means: TypeAlias = Mapping[str, Any]
 Smooth: TypeAlias = Callable[[Means], Any]
+BLOCK = 1 << 15
+FEWEST = 512
+"""Rows handled at once, and the rows of each part that a block has on average, if it must be longer for that."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,47 +73,117 @@ class Moments:
         return np.asarray(centred / self.weight**2 * self.n / (self.n - 1))
 
 
-def moments(
-    terms: FloatArray,
-    names: Sequence[str],
-    weight: npt.ArrayLike | None = None,
-    *,
-    rows: npt.NDArray[np.intp] | None = None,
-    block: int = 1 << 14,
-) -> Moments:
-    """The sums of rows × terms, block by block so that a block stays in the cache.
+def moments(terms: FloatArray, names: Sequence[str], weight: npt.ArrayLike | None = None) -> Moments:
+    """The sums of all rows.
 
     Args:
-        terms: (k, n), finite. weight: (n,) non-negative, or None for all ones. rows: which columns of `terms` to use.
+        terms: (k, n), finite. weight: (n,) non-negative, or None for all ones.
 
     >>> m = moments(np.array([[1.0, 2.0, 3.0]]), ["x"])
     >>> m.means["x"], round(float(m.covariance()[0, 0]), 4)
     (2.0, 0.3333)
     """
-    k, n = terms.shape[0], terms.shape[1] if rows is None else len(rows)
     w = None if weight is None else np.asarray(weight, dtype=float)
-    sums, sums2, cross = np.zeros(k), np.zeros(k), np.zeros((k, k))
-    total = square = 0.0
-    positive = 0
-    for start in range(0, n, block):
-        chosen: Any = slice(start, start + block) if rows is None else rows[start : start + block]
-        part = terms[:, chosen]
-        if w is None:
-            sums += part.sum(axis=1)
-            cross += part @ part.T
-            continue
-        own = w[chosen]
-        twice = own * own
-        total, square = total + float(own.sum()), square + float(twice.sum())
-        positive += int(np.count_nonzero(own > 0))
-        sums += part @ own
-        sums2 += part @ twice
-        cross += (part * twice) @ part.T
-    if w is None:
-        total = square = float(n)
-        sums2, positive = sums, n
+    one_part = np.zeros(terms.shape[1], dtype=np.int16)
+    return moments_by_part(lambda rows, out: np.take(terms, rows, 1, out), names, one_part, 1, w)[0]
+
+
+def moments_by_part(
+    terms: Callable[[IntArray, FloatArray], Any],
+    names: Sequence[str],
+    part: IntArray,
+    parts: int,
+    weight: FloatArray | None = None,
+) -> list[Moments]:
+    """The sums of each part of the rows, block by block so that what is made of a block stays in the cache.
+
+    Args:
+        terms: writes the terms of some rows (m,) into an array (k, m); finite. part: (n,) in [0, parts), −1 for rows to leave out.
+        weight: (n,) non-negative, or None for all ones.
+
+    >>> x = np.array([1.0, 2.0, 3.0, 4.0])
+    >>> put = lambda rows, out: np.copyto(out, x[rows])
+    >>> one, two = moments_by_part(put, ["x"], np.array([0, 1, 1, -1]), 2)
+    >>> one.means["x"], two.means["x"]
+    (1.0, 2.5)
+    """
+    k = len(names)
+    # A row of ones among the terms makes the sums part of the product, whose sides are best as multiples of four.
+    wide = -(-(k + 1) // 4) * 4
+    cross = np.zeros((parts, wide, wide))
+    plain = cross if weight is None else np.zeros((parts, wide, wide))
+    rows_in = np.zeros(parts, dtype=np.int64)
+    block = max(BLOCK, FEWEST * parts)
+    held = np.zeros((wide, min(block, len(part))))
+    held[k] = 1.0
+    if part.dtype.itemsize > 2 and parts < 1 << 15:
+        part = part.astype(np.int16)  # short numbers are sorted by counting
+    for start in range(0, len(part), block):
+        own = part[start : start + block]
+        order = np.argsort(own, kind="stable")
+        edges = np.searchsorted(own[order], np.arange(parts + 1))
+        rows = order[edges[0] :] + start
+        now = held[:, : len(rows)]
+        terms(rows, now[:k])
+        w = None if weight is None else weight[rows]
+        for code, (low, high) in enumerate(pairwise((edges - edges[0]).tolist())):
+            if low == high:
+                continue
+            piece = now[:, low:high]
+            if w is None:
+                cross[code] += piece @ piece.T
+                rows_in[code] += high - low
+            else:
+                weighted = piece * w[low:high]
+                plain[code] += weighted @ piece.T
+                cross[code] += weighted @ weighted.T
+                rows_in[code] += np.count_nonzero(w[low:high])
+    return [
+        Moments(
+            names=tuple(names),
+            n=int(n),
+            weight=float(first[k, k]),
+            weight2=float(second[k, k]),
+            sums=first[k, :k].copy(),
+            sums2=second[k, :k].copy(),
+            cross=second[:k, :k].copy(),
+        )
+        for n, first, second in zip(rows_in, plain, cross, strict=True)
+    ]
+
+
+def with_indicators(parts: Sequence[Moments], inside: Mapping[str, Sequence[bool]]) -> Moments:
+    """The sums of all parts together, with further terms that are 1 in some of the parts and 0 in the others.
+
+    Args:
+        inside: name of the term → whether it is 1, for each part.
+
+    >>> halves = [moments(np.array([[1.0, 2.0]]), ["x"]), moments(np.array([[3.0, 5.0]]), ["x"])]
+    >>> m = with_indicators(halves, {"second half": [False, True]})
+    >>> m.means, m.cross.tolist()
+    ({'x': 2.75, 'second half': 0.5}, [[39.0, 8.0], [8.0, 2.0]])
+    """
+    k, names = len(parts[0].names), (*parts[0].names, *inside)
+    one = np.array(list(inside.values()), dtype=float).reshape(len(inside), len(parts))
+    sums, sums2 = np.zeros(len(names)), np.zeros(len(names))
+    cross = np.zeros((len(names), len(names)))
+    weight, weight2 = (np.array([getattr(m, name) for m in parts]) for name in ("weight", "weight2"))
+    sums2_of = np.array([m.sums2 for m in parts])
+    sums[:k] = np.sum([m.sums for m in parts], axis=0)
+    sums2[:k] = sums2_of.sum(axis=0)
+    cross[:k, :k] = np.sum([m.cross for m in parts], axis=0)
+    sums[k:], sums2[k:] = one @ weight, one @ weight2
+    cross[k:, :k] = one @ sums2_of
+    cross[:k, k:] = cross[k:, :k].T
+    cross[k:, k:] = (one * weight2) @ one.T
     return Moments(
-        names=tuple(names), n=positive, weight=total, weight2=square, sums=sums, sums2=sums2, cross=cross
+        names=names,
+        n=sum(m.n for m in parts),
+        weight=float(weight.sum()),
+        weight2=float(weight2.sum()),
+        sums=sums,
+        sums2=sums2,
+        cross=cross,
     )
 
 

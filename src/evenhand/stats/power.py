@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
@@ -16,6 +16,15 @@ from evenhand.stats.interval import quantile
 def _legendre() -> tuple[FloatArray, FloatArray]:
     nodes, weights = np.polynomial.legendre.leggauss(200)
     return nodes, weights
+
+
+@lru_cache(maxsize=64)
+def _errors(df: float) -> FloatArray:
+    """s/σ = √(χ²/df) at the nodes: the power at one gap after another is asked with the same df."""
+    from scipy.special import chdtri
+
+    x, _ = _legendre()
+    return np.asarray(np.sqrt(chdtri(df, (1 - x) / 2) / df))
 
 
 def power(gap: float, se: float, *, df: float | None = None, alpha: float = 0.05) -> float:
@@ -35,11 +44,8 @@ def power(gap: float, se: float, *, df: float | None = None, alpha: float = 0.05
     shift = abs(gap) / se
     if df is None or df > 1e6:
         return float(ndtr(shift - critical) + ndtr(-shift - critical))
-    from scipy.special import chdtri
-
-    # s/σ = √(χ²/df): Gauss–Legendre over its distribution function, fine enough for a power to 4 digits.
-    x, w = _legendre()
-    s = np.sqrt(chdtri(df, (1 - x) / 2) / df)
+    # Gauss–Legendre over the distribution function of s/σ, fine enough for a power to 4 digits.
+    s, w = _errors(df), _legendre()[1]
     inside = ndtr(shift - critical * s) + ndtr(-shift - critical * s)
     return float(np.sum(w / 2 * inside))
 
