@@ -1,9 +1,9 @@
-"""Adult, COMPAS and law school: the audits behind docs/examples/. Each takes one of the files and writes a report.
+"""Adult, COMPAS, law school, German credit and Ricci: the audits behind docs/examples/. Each takes a file and writes a report.
 
-    python examples/fairness_datasets/run.py adult.csv compas_two_years.csv law_school_clean.csv
+    python examples/fairness_datasets/run.py adult.csv compas_two_years.csv law_school_clean.csv german.csv ricci.csv
 
-Needs the extra `examples`. The files are those of algofairness/fairness-comparison (Adult), propublica/compas-analysis and
-tailequy/fairness_dataset (law school).
+Needs the extra `examples`. The files are those of algofairness/fairness-comparison (Adult, German credit, Ricci),
+propublica/compas-analysis and tailequy/fairness_dataset (law school).
 """
 
 from __future__ import annotations
@@ -75,7 +75,50 @@ def law_school(path: Path) -> eh.Result:
     )
 
 
-AUDITS = {"adult": adult, "compas": compas, "law": law_school}
+def german(path: Path) -> eh.Result:
+    """Good credit predicted by a logistic regression on the loan and the account, without sex or age."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    frame = pd.read_csv(path)
+    frame["sex"] = frame["personal_status"].isin(["A92", "A95"]).map({True: "female", False: "male"})
+    frame["good"] = (frame["credit"] == 1).astype(int)
+    features = [
+        "month",
+        "credit_amount",
+        "investment_as_income_percentage",
+        "number_of_credits",
+        "status",
+        "savings",
+    ]
+    shown = pd.get_dummies(frame[features], dtype=float)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    frame["score"] = cross_val_predict(model, shown, frame["good"], cv=10, method="predict_proba")[:, 1]
+    frame["predicted"] = (frame["score"] > 0.7).astype(int)
+    return eh.audit_predictions(
+        frame,
+        y_true="good",
+        y_pred="predicted",
+        y_score="score",
+        groups="sex",
+        reference="male",
+        continuous="age",
+        law="four-fifths",
+    )
+
+
+def ricci(path: Path) -> eh.Result:
+    """The promotion exam of Ricci v. DeStefano: a combined score of 70 passes."""
+    frame = pd.read_csv(path)
+    frame["passed"] = (frame["Combine"] >= 70).astype(int)
+    return eh.audit_predictions(
+        frame, y_pred="passed", groups="Race", reference="W", control="Position", law="four-fifths"
+    )
+
+
+AUDITS = {"adult": adult, "compas": compas, "law": law_school, "german": german, "ricci": ricci}
 
 
 def main() -> None:

@@ -14,7 +14,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.measures import classification as cls
-from evenhand.stats.histogram import Scores, auc, kolmogorov_smirnov, wasserstein, weighted_quantile
+from evenhand.stats.distance import wasserstein
+from evenhand.stats.histogram import Scores, auc, kolmogorov_smirnov, weighted_quantile
 from evenhand.stats.moments import moments
 from evenhand.stats.practice import four_fifths
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.audits import prediction_source
+from evenhand.audits import prediction_batches
 from evenhand.audits.prediction_cells import cells_of, prepare
 from evenhand.audits.prediction_claims import evidence_of, regression_claims
 from evenhand.audits.prediction_rows import Rows
@@ -100,8 +100,8 @@ def test_a_streamed_file_gives_the_numbers_of_rows_in_memory(
     parquet.write_table(pa.table({k: pa.array(v) for k, v in rows.items()}), tmp_path / "p.parquet")
     call = {"y_true": "y", "y_pred": "p", "groups": "g", "reference": "b"}
     whole = eh.audit_predictions(tmp_path / "p.parquet", **call)
-    monkeypatch.setattr(prediction_source, "STREAM_ROWS", 100)
-    monkeypatch.setattr(prediction_source, "BATCH", 700)
+    monkeypatch.setattr(prediction_batches, "STREAM_ROWS", 100)
+    monkeypatch.setattr(prediction_batches, "BATCH", 700)
     streamed = eh.audit_predictions(tmp_path / "p.parquet", **call)
     assert "streamed" in {n.slug for n in streamed.notes}
     for a, b in zip(whole.findings, streamed.findings, strict=True):

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from evenhand._errors import DataError, UsageError
-from evenhand._model import BoolArray, Exhibit, Factor, FloatArray, Measure
+from evenhand._errors import UsageError
+from evenhand._model import Measure
+from evenhand.audits.class_cells import ClassCell, ClassSource
 from evenhand.audits.classification_exhibits import add_classification, add_conditional
-from evenhand.audits.prediction_cells import Cell, scores_at
-from evenhand.audits.prediction_claims import Claim, _from_parts, rate_ratio
+from evenhand.audits.prediction_cells import Cell
+from evenhand.audits.prediction_claims import Claim, _from_parts
 from evenhand.audits.prediction_compare import Settings, compare, reference_cell, widest, worst_subgroup
-from evenhand.audits.prediction_rows import Rows, crossed
+from evenhand.audits.rate_claims import log_rate, rate_ratio
 from evenhand.audits.scoring import Analysis
 from evenhand.measures import classification as cls
 from evenhand.measures.classification import Counted
-from evenhand.stats.histogram import Scores, auc
+from evenhand.stats.histogram import auc
 from evenhand.stats.interval import Inference, bounds
-from evenhand.stats.moments import Moments, estimate, moments
+from evenhand.stats.moments import Moments, estimate
 from evenhand.stats.rates import newcombe
-
-MOST_LABELS = 50
-POSITIVES = ("1", "1.0", "True", "true", "yes", "Yes", "y", "Y", "positive", "Positive", "accepted", "hired")
-NEGATIVES = ("0", "0.0", "False", "false", "no", "No", "n", "N", "negative", "Negative", "rejected", "-1")
 
 TOLERANCES: Mapping[str, float] = {
     "disparate impact": 0.8,
@@ -45,98 +41,35 @@ TOLERANCES: Mapping[str, float] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClassCell(Cell):
-    """A group: sums of the class terms; the scores of its positives and of its negatives."""
-
-    positives: Scores | None = None
-    negatives: Scores | None = None
-
-
-def positive_label(labels: Mapping[str, Factor], positive: Any) -> str:
-    """The favourable class: named, or the obvious one of two.
-
-    Raises:
-        UsageError: `no-positive`, `unknown-class`.
-    """
-    levels = sorted({level for f in labels.values() for level in f.levels})
-    if positive is not None:
-        wanted = (
-            str(int(positive)) if isinstance(positive, float) and positive.is_integer() else str(positive)
-        )
-        if wanted not in levels:
-            raise UsageError("unknown-class", "no label is this class", given=wanted, available=levels)
-        return wanted
-    if len(levels) <= 2:
-        for level in levels:
-            if level in POSITIVES:
-                return level
-        other = [level for level in levels if level not in NEGATIVES]
-        if len(levels) == 2 and len(other) == 1:
-            return other[0]
-        if levels and all(level in NEGATIVES for level in levels):
-            return "1"  # nobody is selected
-    raise UsageError(
-        "no-positive",
-        "which class is the favourable one?",
-        expected="positive= (--positive), one of the labels",
-        available=levels,
-    )
-
-
 def classification(
-    rows: Rows,
-    settings: Settings,
-    analysis: Analysis,
-    *,
-    positive: Any,
-    measures: str | Sequence[str],
-    crossing: bool,
+    source: ClassSource, settings: Settings, analysis: Analysis, *, measures: str | Sequence[str]
 ) -> None:
     """Every claim about every group against the reference, for the favourable class or for each of several."""
-    predicted = rows.labels["y_pred"]
-    if len(predicted.levels) > MOST_LABELS:
-        raise DataError(
-            "not-labels",
-            f"the predictions have {len(predicted.levels)} distinct values: too many to be class labels",
-            given=", ".join(predicted.levels[:4]),
-            expected=f"at most {MOST_LABELS} labels",
-            hint='numbers are audited with task="regression", or turned into labels at a threshold beforehand',
-        )
-    levels = sorted({level for f in rows.labels.values() for level in f.levels})
-    if positive is None and len(levels) > 2:
-        for label in levels:
-            one_class(
-                rows, settings, analysis, label, measures=measures, crossing=crossing, given=f"class={label}"
-            )
-        analysis.note(
-            "multiclass",
-            f"{len(levels)} classes: each is held against the rest; positive= picks one of them.",
-        )
+    if len(source.labels) == 1:
+        one_class(source, source.labels[0], settings, analysis, measures=measures)
         return
-    one_class(
-        rows, settings, analysis, positive_label(rows.labels, positive), measures=measures, crossing=crossing
+    for label in source.labels:
+        one_class(source, label, settings, analysis, measures=measures, given=f"class={label}")
+    analysis.note(
+        "multiclass",
+        f"{len(source.labels)} classes: each is held against the rest; positive= picks one of them.",
     )
 
 
 def one_class(
-    rows: Rows,
+    source: ClassSource,
+    label: str,
     settings: Settings,
     analysis: Analysis,
-    label: str,
     *,
     measures: str | Sequence[str],
-    crossing: bool,
     given: str | None = None,
 ) -> None:
     """The claims for one class against the rest."""
-    columns = _columns(rows, label, analysis, given)
-    attributes = dict(rows.groups)
-    if crossing and len(attributes) > 1:
-        attributes[" & ".join(attributes)] = crossed(attributes)
-    claims = _kept(class_claims(columns), measures)
-    for attribute, factor in attributes.items():
-        cells = class_cells(columns, rows.weight, factor, attribute)
+    everyone = source.everyone(label)
+    _notice(everyone, label, analysis)
+    for attribute in source.attributes:
+        cells = source.cells(label, attribute, None)
         if len(cells) < 2:
             analysis.note(
                 "one-group",
@@ -144,110 +77,43 @@ def one_class(
                 warning=True,
             )
             continue
+        claims = _kept(class_claims(known_of(cells[0])), measures)
         reference = reference_cell(cells, attribute, settings, analysis)
         family = attribute if given is None else f"{attribute}, {given}"
         analysis.findings += compare(cells, reference, claims, settings, family=family, given=given)
         if given is None:
             analysis.findings += widest(cells, claims, settings, attribute)
-        if given is None and attribute not in rows.groups:
-            rest = _rest(columns, rows.weight, factor, attribute)
-            analysis.findings += worst_subgroup(cells, rest, claims, settings, attribute)
-        add_classification(analysis, columns, rows.weight, cells, factor, attribute, settings, given)
-        for name, levels in rows.control.items():
-            for stratum in levels.levels:
-                within = class_cells(columns, rows.weight, factor, attribute, levels.is_level(stratum))
+        if given is None and attribute in source.crossing:
+            analysis.findings += worst_subgroup(cells, claims, settings, attribute)
+        add_classification(analysis, cells, attribute, settings, given)
+        for name, levels in source.strata.items():
+            strata = [source.cells(label, attribute, (name, level)) for level in levels]
+            for level, within in zip(levels, strata, strict=True):
                 own = next((c for c in within if c.label == reference.label), None)
                 if own is None or len(within) < 2:
                     continue
-                where = " and ".join(x for x in (given, f"{name}={stratum}") if x)
+                where = " and ".join(x for x in (given, f"{name}={level}") if x)
                 analysis.findings += compare(
                     within, own, claims, settings, family=f"{attribute} given {where}", given=where
                 )
-            add_conditional(analysis, columns, rows.weight, factor, attribute, levels, name, given)
+            add_conditional(analysis, [c.label for c in cells], strata, attribute, name, given)
 
 
-def _columns(rows: Rows, label: str, analysis: Analysis, given: str | None) -> dict[str, FloatArray]:
-    columns = {"selected": rows.labels["y_pred"].is_level(label).astype(float)}
-    if "y_true" in rows.labels:
-        truth = rows.labels["y_true"]
-        if label not in truth.levels and label not in rows.labels["y_pred"].levels:
-            raise UsageError("unknown-class", "no label is this class", given=label, available=truth.levels)
-        columns["actual"] = truth.is_level(label).astype(float)
-    if "y_score" in rows.columns and given is None:
-        score = rows.columns["y_score"]
-        if score.min() < 0 or score.max() > 1:
-            outside = int(((score < 0) | (score > 1)).sum())
-            raise DataError(
-                "not-probabilities",
-                f"{outside} of {len(score)} scores lie outside 0 to 1",
-                given=f"{score.min():g} to {score.max():g}",
-                expected="probabilities of the favourable class",
-                hint='scores on another scale are audited as y_pred with task="regression"',
-            )
-        columns["y_score"] = score
-    if float(np.ptp(columns["selected"])) == 0.0:
-        who = "everybody" if columns["selected"][0] else "nobody"
+def _notice(everyone: Cell, label: str, analysis: Analysis) -> None:
+    selected = everyone.moments.means["sel"]
+    if selected in (0.0, 1.0):
+        who = "everybody" if selected else "nobody"
         analysis.note(
             "constant-predictions",
             f"The model gives {label} to {who}: that shows nothing about groups.",
             warning=True,
         )
-    return columns
 
 
-def class_cells(
-    columns: Mapping[str, FloatArray],
-    weight: FloatArray | None,
-    factor: Factor,
-    attribute: str,
-    within: BoolArray | None = None,
-) -> list[Cell]:
-    """One cell for each level that has rows."""
-    codes = factor.codes if within is None else np.where(within, factor.codes, -1)
-    cells: list[Cell] = []
-    for code, level in enumerate(factor.levels):
-        rows = np.flatnonzero(codes == code)
-        if len(rows):
-            cells.append(class_cell(columns, weight, rows, f"{attribute}={level}"))
-    return cells
-
-
-def class_cell(
-    columns: Mapping[str, FloatArray], weight: FloatArray | None, rows: Any, label: str
-) -> ClassCell:
-    """The sums of some rows."""
-    part = {k: v[rows] for k, v in columns.items()}
-    w = None if weight is None else weight[rows]
-    names = [n for n in cls.TERMS if set(_needs(n)) <= set(part)]
-    terms = np.stack([cls.TERMS[n](part) for n in names])
-    made = moments(terms, names, w)
-    none = Scores(values=np.zeros(1), weight=np.zeros(1), weight2=np.zeros(1), n=0)
-    positives = negatives = None
-    if "y_score" in part and "actual" in part:
-        grid, place = np.unique(part["y_score"], return_inverse=True)
-        yes = part["actual"] > 0
-        positives, negatives = (
-            scores_at(place[side], None if w is None else w[side], grid) for side in (yes, ~yes)
-        )
-    return ClassCell(
-        label=label, moments=made, top=made, scores=none, positives=positives, negatives=negatives
-    )
-
-
-def _needs(term: str) -> tuple[str, ...]:
-    return {"sel": ("selected",), "act": ("actual",), "tp": ("selected", "actual"), "s": ("y_score",),
-            "ss": ("y_score",), "sy": ("y_score", "actual")}[term]  # fmt: skip
-
-
-def _rest(
-    columns: Mapping[str, FloatArray], weight: FloatArray | None, factor: Factor, attribute: str
-) -> Any:
-    def rest(chosen: Cell) -> Cell:
-        inside = factor.is_level(chosen.label.partition("=")[2])
-        others = np.flatnonzero(~inside & (factor.codes >= 0))
-        return class_cell(columns, weight, others, f"all others of {attribute}")
-
-    return rest
+def known_of(cell: Cell) -> set[str]:
+    """Which of selected, actual and y_score a cell has sums of."""
+    roles = {"sel": "selected", "act": "actual", "s": "y_score"}
+    return {role for term, role in roles.items() if term in cell.moments.names}
 
 
 # --- claims ---------------------------------------------------------------------------------------------------------
@@ -388,7 +254,7 @@ def group_auc(c: Cell, level: float) -> Inference:
     )
 
 
-def class_claims(columns: Mapping[str, Any]) -> list[Claim]:
+def class_claims(columns: Collection[str]) -> list[Claim]:
     """What is claimed about each pair of groups, given the columns there are."""
     rate = cls.RATES
 
@@ -400,6 +266,7 @@ def class_claims(columns: Mapping[str, Any]) -> list[Claim]:
         contrast: str = "difference",
         ratio: bool = False,
         family: Any = "outcomes",
+        alone: Any = None,
     ) -> Claim:
         return Claim(
             measure=measure,
@@ -409,6 +276,7 @@ def class_claims(columns: Mapping[str, Any]) -> list[Claim]:
             family=family,
             tolerance=TOLERANCES[key],
             ratio=ratio,
+            alone=alone,
         )
 
     found = [
@@ -418,6 +286,7 @@ def class_claims(columns: Mapping[str, Any]) -> list[Claim]:
             "disparate impact",
             contrast="ratio",
             ratio=True,
+            alone=lambda c: log_rate(*counts_of(rate["selection rate"], c.moments)[:2]),
         ),
         claim("selection rate", _rate_gap(rate["selection rate"]), "statistical parity"),
     ]
@@ -454,14 +323,3 @@ def _kept(claims: list[Claim], measures: str | Sequence[str]) -> list[Claim]:
                 hint="measures of numbers need numeric predictions: task=\"regression\"",
             )  # fmt: skip
     return [c for c in claims if c.key in wanted or c.measure in wanted]
-
-
-__all__ = [
-    "Exhibit",
-    "class_cells",
-    "class_claims",
-    "classification",
-    "counts_of",
-    "group_auc",
-    "positive_label",
-]

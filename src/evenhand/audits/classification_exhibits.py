@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from evenhand._model import Exhibit, Factor, FloatArray
+from evenhand._model import Exhibit, FloatArray
+from evenhand.audits.class_cells import ClassCell
 from evenhand.audits.prediction_cells import Cell
 from evenhand.audits.prediction_compare import Settings
 from evenhand.audits.scoring import Analysis
 from evenhand.measures import classification as cls
 from evenhand.measures.classification import Counted
-from evenhand.stats.bootstrap import bag_totals, replicate_means
 from evenhand.stats.interval import bounds
 from evenhand.stats.moments import Moments, estimate
 from evenhand.stats.rates import wilson
 
-CALIBRATION_BINS = 10
-REPLICATES = 200
+REPLICATES = 1000
 Table = dict[str, list[Any]]
 
 
 def add_classification(
-    analysis: Analysis,
-    columns: Mapping[str, FloatArray],
-    weight: FloatArray | None,
-    cells: Sequence[Cell],
-    factor: Factor,
-    attribute: str,
-    settings: Settings,
-    given: str | None,
+    analysis: Analysis, cells: Sequence[ClassCell], attribute: str, settings: Settings, given: str | None
 ) -> None:
     """All exhibits of one attribute."""
     where = attribute if given is None else f"{attribute}, {given}"
     _rates(analysis, cells, where, settings.level)
-    if "y_score" in columns and "actual" in columns:
-        _calibration(analysis, columns, weight, factor, attribute, settings)
+    if all(c.calibration is not None for c in cells):
+        _calibration(analysis, cells, attribute, settings)
     if " & " in attribute and given is None:
         _intersections(analysis, cells, attribute)
 
@@ -100,45 +92,20 @@ def _between(cells: Sequence[Cell]) -> float:
     return float((np.average((mean / overall) ** 2, weights=size) - 1) / 2) if overall > 0 else float("nan")
 
 
-def _calibration(
-    analysis: Analysis,
-    columns: Mapping[str, FloatArray],
-    weight: FloatArray | None,
-    factor: Factor,
-    attribute: str,
-    settings: Settings,
-) -> None:
-    """Observed share by mean score in ten bins, for each group; ECE with a bootstrap interval."""
-    score, actual = columns["y_score"], columns["actual"]
-    place = np.minimum((score * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
+def _calibration(analysis: Analysis, cells: Sequence[ClassCell], attribute: str, settings: Settings) -> None:
+    """Observed share by mean score in ten bins, for each group; ECE with an interval."""
     curve: Table = {k: [] for k in ("mean score", "observed", "low", "high", "n", "group")}
     errors: Table = {k: [] for k in ("group", "expected calibration error", "low", "high", "n")}
     rng = np.random.default_rng(settings.seed)
-    for code, level in enumerate(factor.levels):
-        rows = np.flatnonzero(factor.codes == code)
-        if not len(rows):
+    for c in cells:
+        if c.calibration is None:
             continue
-        w = None if weight is None else weight[rows]
-        one = np.ones(len(rows)) if w is None else w
-        for k in range(CALIBRATION_BINS):
-            inside = place[rows] == k
-            size = float(one[inside].sum())
-            if size <= 0:
-                continue
-            effective = size**2 / float((one[inside] ** 2).sum())
-            observed = float(one[inside] @ actual[rows][inside]) / size
-            own = wilson(observed * effective, effective, level=settings.level)
-            mean = float(one[inside] @ score[rows][inside]) / size
-            _add(curve, mean, observed, own.low, own.high, int(inside.sum()), f"{attribute}={level}")
-        terms = np.zeros((2 * CALIBRATION_BINS, len(rows)))
-        terms[place[rows], np.arange(len(rows))] = score[rows]
-        terms[CALIBRATION_BINS + place[rows], np.arange(len(rows))] = actual[rows]
-        totals = bag_totals(terms, w, seed=settings.seed)
-        replicates = _ece(replicate_means(totals, REPLICATES, rng=rng))
-        value = float(_ece(totals[:, :-1].sum(axis=0, keepdims=True) / totals[:, -1].sum())[0])
-        tails = np.nanquantile(replicates, [(1 - settings.level) / 2, (1 + settings.level) / 2])
-        low, high = max(0.0, 2 * value - float(tails[1])), max(0.0, 2 * value - float(tails[0]))
-        _add(errors, f"{attribute}={level}", value, low, high, len(rows))
+        rows, w, w2, score, actual = c.calibration[:5]
+        for k in np.flatnonzero(w > 0):
+            effective, observed = w[k] ** 2 / w2[k], actual[k] / w[k]
+            own = wilson(min(observed, 1.0) * effective, effective, level=settings.level)
+            _add(curve, float(score[k] / w[k]), float(observed), own.low, own.high, int(rows[k]), c.label)
+        _add(errors, c.label, *_ece(c.calibration, rng, settings.level), int(rows.sum()))
     curve_ends = (
         (0.0, 0.0, 0.0, 0.0, None, "perfectly calibrated"),
         (1.0, 1.0, 1.0, 1.0, None, "perfectly calibrated"),
@@ -156,13 +123,31 @@ def _calibration(
         title=f"Expected calibration error by {attribute}",
         columns=errors,
         note=f"Σ over ten bins of |mean score − observed| × share. It is biased upwards in small groups, by chance alone;"
-        f" the basic bootstrap interval ({REPLICATES} Poisson replicates) takes that bias off and may lie below the value.",
+        f" the interval ({REPLICATES} draws of the bins' errors, reflected) takes that bias off and may lie below the value.",
     )
 
 
-def _ece(means: FloatArray) -> FloatArray:
-    k = CALIBRATION_BINS
-    return cls.expected_calibration_error({"s": means[:, :k], "y": means[:, k:]})
+def _ece(
+    sums: FloatArray, rng: np.random.Generator, level: float
+) -> tuple[float, float | None, float | None]:
+    """Expected calibration error and its basic bootstrap interval, from normal draws of the bins' mean errors."""
+    rows, w, w2, score, actual, gap2, square2 = sums
+    total, n = float(w.sum()), float(rows.sum())
+    if total <= 0:
+        return 0.0, None, None
+    value = float(cls.expected_calibration_error({"s": score / total, "y": actual / total}))
+    if n < 2:
+        return value, None, None
+    mean = (score - actual) / total
+    cross = np.outer(gap2, mean)
+    covariance = (
+        (np.diag(square2) - cross - cross.T + w2.sum() * np.outer(mean, mean)) / total**2 * n / (n - 1)
+    )
+    spread, axes = np.linalg.eigh(covariance)
+    drawn = mean + rng.normal(size=(REPLICATES, len(mean))) @ (axes * np.sqrt(np.maximum(spread, 0.0))).T
+    replicates = np.abs(drawn).sum(axis=1)
+    tails = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2])
+    return value, max(0.0, 2 * value - float(tails[1])), max(0.0, 2 * value - float(tails[0]))
 
 
 def _intersections(analysis: Analysis, cells: Sequence[Cell], attribute: str) -> None:
@@ -196,37 +181,36 @@ def _intersections(analysis: Analysis, cells: Sequence[Cell], attribute: str) ->
 
 def add_conditional(
     analysis: Analysis,
-    columns: Mapping[str, FloatArray],
-    weight: FloatArray | None,
-    factor: Factor,
+    groups: Sequence[str],
+    strata: Sequence[Sequence[Cell]],
     attribute: str,
-    strata: Factor,
     name: str,
     given: str | None,
 ) -> None:
-    """Demographic disparity of each group, overall and conditional on a legitimate factor (Wachter et al. 2021)."""
-    w = np.ones(len(factor)) if weight is None else weight
-    keep = (factor.codes >= 0) & (strata.codes >= 0)
-    s = strata.codes[keep].astype(np.intp)
-    size = len(strata.levels)
-    chosen = w[keep] * columns["selected"][keep]
-    every, taken = (np.bincount(s, v, size).astype(float) for v in (w[keep], chosen))
+    """Demographic disparity of each group, overall and conditional on a legitimate factor (Wachter et al. 2021).
+
+    Args:
+        groups: labels of the cells. strata: the cells within each level of the factor.
+    """
+    size, chosen = np.zeros((len(groups), len(strata))), np.zeros((len(groups), len(strata)))
+    rows = dict.fromkeys(groups, 0)
+    place = {label: i for i, label in enumerate(groups)}
+    for s, cells in enumerate(strata):
+        for c in cells:
+            size[place[c.label], s] = c.moments.weight
+            chosen[place[c.label], s] = c.moments.weight * c.moments.means["sel"]
+            rows[c.label] += c.n
+    every, taken = size.sum(axis=0), chosen.sum(axis=0)
     table: Table = {k: [] for k in ("group", "demographic disparity", f"conditional on {name}", "n")}
-    for code, level in enumerate(factor.levels):
-        mine = factor.codes[keep] == code
-        if not mine.any():
+    for label, n, x in zip(groups, size, chosen, strict=True):
+        if not rows[label]:
             continue
-        n, x = (np.bincount(s[mine], v[mine], size).astype(float) for v in (w[keep], chosen))
         plain = cls.conditional_demographic_disparity(
             x.sum(keepdims=True), n.sum(keepdims=True), every.sum(keepdims=True), taken.sum(keepdims=True)
         )
         within = cls.conditional_demographic_disparity(x, n, every, taken)
-        _add(
-            table,
-            f"{attribute}={level}",
-            *(float(v) if np.isfinite(v) else None for v in (plain, within)),
-            int(mine.sum()),
-        )
+        told = (float(v) if np.isfinite(v) else None for v in (plain, within))
+        _add(table, label, *told, rows[label])
     where = "" if given is None else f", {given}"
     analysis.exhibits[f"demographic disparity of {attribute} given {name}{where}"] = Exhibit(
         title=f"Demographic disparity of {attribute} given {name}{where}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from evenhand.audits.prediction_compare import Settings
 from evenhand.audits.prediction_rows import Rows
 from evenhand.audits.scoring import Analysis
 from evenhand.stats.auc import correlation
-from evenhand.stats.distance import distance_correlation
+from evenhand.stats.distance import dependence_bounds, distance_correlation
 from evenhand.stats.interval import Inference
 
 TOLERANCE = 0.1
@@ -32,13 +33,9 @@ def add_continuous(rows: Rows, settings: Settings, analysis: Analysis, predicted
     for attribute, values in rows.continuous.items():
         items, bounds = [], []
         for what, target in targets.items():
-            for name, found in (
-                ("correlation", correlation(values, target, level=settings.level)),
-                ("distance correlation", distance_correlation(values, target, seed=settings.seed)),
-            ):
-                items.append(
-                    evidence(_estimate(f"{name} with {what}", name, attribute, len(values)), _plain(found))
-                )
+            for name, found, narrow in _associations(values, target, settings):
+                item = evidence(_estimate(f"{name} with {what}", name, attribute, len(values)), _plain(found))
+                items.append(replace(item, narrow=narrow))
                 low, high = tolerance_of(TOLERANCE)
                 bounds.append((0.0 if name == "distance correlation" else low, high))
         analysis.findings += judge(items, tolerances=bounds, family=attribute, correction=settings.correction)
@@ -49,6 +46,25 @@ def add_continuous(rows: Rows, settings: Settings, analysis: Analysis, predicted
             "Correlations with continuous attributes do not use the case weights.",
             warning=True,
         )
+
+
+def _associations(
+    values: FloatArray, target: FloatArray, settings: Settings
+) -> list[tuple[str, Inference, tuple[float, float] | None]]:
+    """(name, inference, the narrower interval that an equivalence is judged by)."""
+    level, inner = settings.level, 1 - 2 * (1 - settings.level)
+    plain, narrow = (correlation(values, target, level=at) for at in (level, inner))
+    apart = distance_correlation(values, target, seed=settings.seed, level=level)
+    d = apart.detail
+    tight = dependence_bounds(d["R"], d["standard error of R"], d["n"], level=inner) if "R" in d else None
+    return [
+        (
+            "correlation",
+            plain,
+            None if narrow.low is None or narrow.high is None else (narrow.low, narrow.high),
+        ),
+        ("distance correlation", apart, tight),
+    ]
 
 
 def _plain(found: Inference) -> Inference:

@@ -9,7 +9,8 @@ import numpy as np
 
 from evenhand._errors import DataError, UsageError
 from evenhand._model import Estimate
-from evenhand.audits.classification import class_cells, class_claims, positive_label
+from evenhand.audits.class_cells import class_cells, class_columns, levels_of, positive_label
+from evenhand.audits.classification import class_claims
 from evenhand.audits.prediction_cells import Cell, cells_of, prepare
 from evenhand.audits.prediction_claims import Claim, evidence_of, regression_claims
 from evenhand.audits.prediction_rows import Rows, gather, rows_of
@@ -271,10 +272,7 @@ def _labelled(
             expected="class labels",
             hint="turn scores into labels at a threshold, or use disparate_impact(…, q=…)",
         )
-    label = positive_label(rows.labels, positive)
-    columns = {"selected": rows.labels["y_pred"].is_level(label).astype(float)}
-    if "y_true" in rows.labels:
-        columns["actual"] = rows.labels["y_true"].is_level(label).astype(float)
+    columns = class_columns(rows, positive_label(levels_of(rows.labels), positive), scored=False)
     claim = _named(class_claims(columns), measure)
     return _pair(
         claim, class_cells(columns, rows.weight, rows.groups["group"], "group"), reference, of, level

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from evenhand._errors import UsageError
 from evenhand._model import BoolArray, Exhibit, Factor, FloatArray
+from evenhand.audits.prediction_cells import Cell
 from evenhand.audits.scoring import Analysis
 from evenhand.stats.practice import four_fifths
 
@@ -30,13 +32,56 @@ def check_law(law: str | None) -> str | None:
     return law
 
 
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """How many people each level of an attribute has and how many of them are selected (or their weights).
+
+    Args:
+        levels: names. every, selected: (levels,). unknown: (people, selected) whose level is not known.
+    """
+
+    levels: Sequence[str]
+    every: FloatArray
+    selected: FloatArray
+    unknown: tuple[float, float]
+
+
+def tally_of_rows(selected: BoolArray, groups: Factor, weight: FloatArray | None) -> Tally:
+    """Count rows."""
+    place = np.where(groups.codes < 0, len(groups.levels), groups.codes)
+    w = np.ones(len(place)) if weight is None else weight
+    size = len(groups.levels) + 1
+    every, chosen = (np.bincount(place, v, size).astype(float) for v in (w, w * selected))
+    return Tally(
+        levels=groups.levels,
+        every=every[:-1],
+        selected=chosen[:-1],
+        unknown=(float(every[-1]), float(chosen[-1])),
+    )
+
+
+def tally_of_cells(cells: Sequence[Cell], everyone: Cell, term: str) -> Tally:
+    """Add up cells: `term` is the moment that is 1 for those selected."""
+
+    def both(c: Cell) -> tuple[float, float]:
+        return c.moments.weight, float(c.moments.sums[c.moments.names.index(term)])
+
+    counts = np.array([both(c) for c in cells]).reshape(-1, 2)
+    rest = np.array(both(everyone)) - counts.sum(axis=0)
+    return Tally(
+        levels=[c.label.partition("=")[2] for c in cells],
+        every=counts[:, 0],
+        selected=counts[:, 1],
+        unknown=(float(rest[0]), float(rest[1])),
+    )
+
+
 def add_law(
     analysis: Analysis,
     law: str,
-    selected: BoolArray,
-    attributes: Mapping[str, Factor],
+    tallies: Mapping[str, Tally],
     *,
-    weight: FloatArray | None,
+    weighted: bool,
     scored: bool,
     rule: str,
     reference: Mapping[str, str],
@@ -46,20 +91,17 @@ def add_law(
     """The tables of one law, one exhibit for each attribute.
 
     Args:
-        selected: (n,) who is selected, or scores above the median. scored: it is a scoring rate.
+        tallies: attribute → who is selected, or scores above the median. scored: it is a scoring rate.
         rule: what "selected" means, in words.
     """
-    for attribute, groups in attributes.items():
-        counts = _counts(selected, groups, weight)
+    for attribute, tally in tallies.items():
         if law == "ll144":
-            analysis.exhibits[f"ll144 {attribute}"] = ll144_table(
-                counts, groups, attribute, scored=scored, rule=rule
-            )
+            analysis.exhibits[f"ll144 {attribute}"] = ll144_table(tally, attribute, scored=scored, rule=rule)
         else:
             analysis.exhibits[f"four-fifths {attribute}{at}"] = practice_table(
-                counts, groups, f"{attribute}{at}", rule=rule, reference=reference.get(attribute), level=level
+                tally, f"{attribute}{at}", rule=rule, reference=reference.get(attribute), level=level
             )
-    if weight is not None:
+    if weighted:
         analysis.note(
             "law-weights",
             "The law tables count people by their weights; the rules speak of people.",
@@ -67,24 +109,14 @@ def add_law(
         )
 
 
-def _counts(selected: BoolArray, groups: Factor, weight: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-    """(all, selected) for each level, and last for rows whose group is unknown."""
-    place = np.where(groups.codes < 0, len(groups.levels), groups.codes)
-    w = np.ones(len(place)) if weight is None else weight
-    size = len(groups.levels) + 1
-    return np.bincount(place, w, size).astype(float), np.bincount(place, w * selected, size).astype(float)
-
-
-def ll144_table(
-    counts: tuple[FloatArray, FloatArray], groups: Factor, attribute: str, *, scored: bool, rule: str
-) -> Exhibit:
+def ll144_table(tally: Tally, attribute: str, *, scored: bool, rule: str) -> Exhibit:
     """Rate and impact ratio of every category against the best-off one.
 
     Categories under 2 % may be left out of the calculation of impact ratios by the rule; they stay in the table with
     their number and rate, and are not the best-off category that others are divided by.
     """
-    every, chosen = counts[0][:-1], counts[1][:-1]
-    unknown, unknown_chosen = float(counts[0][-1]), float(counts[1][-1])
+    every, chosen = tally.every, tally.selected
+    unknown, unknown_chosen = tally.unknown
     known = float(every.sum())
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = chosen / every
@@ -97,7 +129,7 @@ def ll144_table(
         for r, s in zip(rate, small, strict=True)
     ]
     table: dict[str, list[Any]] = {
-        "category": list(groups.levels),
+        "category": list(tally.levels),
         "applicants": [_whole(v) for v in every],
         "selected" if not scored else "scored above the median": [_whole(v) for v in chosen],
         name: [float(r) if np.isfinite(r) else None for r in rate],
@@ -113,8 +145,7 @@ def ll144_table(
 
 
 def practice_table(
-    counts: tuple[FloatArray, FloatArray],
-    groups: Factor,
+    tally: Tally,
     attribute: str,
     *,
     rule: str,
@@ -125,25 +156,25 @@ def practice_table(
 
     The comparison is with the named reference, else with the group of the highest rate, as practice does.
     """
-    every, chosen = counts[0][:-1], counts[1][:-1]
-    present = [i for i in range(len(groups.levels)) if every[i] > 0]
+    every, chosen = tally.every, tally.selected
+    present = [i for i in range(len(tally.levels)) if every[i] > 0]
     names = ("group", "n", "selected", "selection rate", "impact ratio", "low", "high", "under four fifths", "Z", "Z of ln ratio", "Fisher p", "use")  # fmt: skip
     table: dict[str, list[Any]] = {k: [] for k in names}
     if not present:
         return Exhibit(title=f"Four-fifths: {attribute}", columns=table, note="No group has rows.")
     best = max(present, key=lambda i: chosen[i] / every[i])
     if reference is not None:
-        if reference not in groups.levels:
+        if reference not in tally.levels:
             raise UsageError(
                 "unknown-group",
                 "the reference is not one of the groups",
                 given=reference,
-                available=groups.levels,
+                available=tally.levels,
             )
-        best = groups.levels.index(reference)
+        best = list(tally.levels).index(reference)
     for i in present:
         found = four_fifths(chosen[i], every[i], chosen[best], every[best], level=level)
-        head = (groups.levels[i], _whole(every[i]), _whole(chosen[i]), found.rate)
+        head = (tally.levels[i], _whole(every[i]), _whole(chosen[i]), found.rate)
         tail: tuple[Any, ...] = (1.0, None, None, None, None, None, None, "reference")
         if i != best:
             under = None if found.ratio is None else found.ratio < 0.8
@@ -152,10 +183,10 @@ def practice_table(
         for name, value in zip(names, (*head, *tail), strict=True):
             table[name].append(value)
     note = (
-        f"{LAWS['four-fifths']}. {rule}. Ratio to {groups.levels[best]}"
+        f"{LAWS['four-fifths']}. {rule}. Ratio to {tally.levels[best]}"
         f" ({'named as the reference' if reference else 'the highest rate'}), {level:.0%} log interval. |Z| above 1.96 is the 5 %"
         " level; under 30 people or an expected count under 5 use Fisher's exact test. A ratio under 0.8 without a small"
-        f" p-value is not evidence of a difference. {_whole(counts[0][-1])} rows have no group."
+        f" p-value is not evidence of a difference. {_whole(tally.unknown[0])} rows have no group."
     )
     return Exhibit(title=f"Four-fifths: {attribute}", columns=table, note=note)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,19 +19,19 @@ from evenhand._estimate import Evidence
 from evenhand._judge import tolerance_of
 from evenhand._model import Estimate, Measure
 from evenhand.audits.prediction_cells import Cell, Frame, selected_term
+from evenhand.audits.rate_claims import hits, impact, log_rate, rate_gap
 from evenhand.measures import regression as reg
 from evenhand.measures.regression import Smoothed
+from evenhand.stats import tails
 from evenhand.stats.auc import correlation_difference
-from evenhand.stats.histogram import auc, kolmogorov_smirnov, wasserstein_test
+from evenhand.stats.distance import wasserstein_test
+from evenhand.stats.histogram import auc, kolmogorov_smirnov
 from evenhand.stats.interval import Inference, bounds, from_standard_error
 from evenhand.stats.moments import Moments, estimate, gradient
 from evenhand.stats.power import detectable
-from evenhand.stats.rates import fisher_exact, katz, miettinen_nurminen, newcombe
 
 Unit: TypeAlias = Literal["", "sd of predictions", "sd of outcomes"]
 Family: TypeAlias = Literal["outcomes", "accuracy", "top"]
-MOST_FISHER = 100_000
-"""Rows up to which Fisher's test is exact; beyond, the score test agrees with it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,8 @@ class Claim:
         measure, contrast: as in results. infer: (group, reference, level) → Inference.
         tolerance: default, a number; in units of `unit` where one is given. ratio: the tolerance is of a ratio.
         key: name under which the user sets the tolerance.
+        alone: (value, standard error) of one cell, on the scale where the claim is the difference of two cells' values
+            (the log for ratios); NaN where it has none. Claims with it have a widest gap.
     """
 
     measure: str
@@ -54,6 +57,7 @@ class Claim:
     unit: Unit = ""
     given: str | None = None
     counts: Callable[[Cell], int] = field(default=lambda c: c.n)
+    alone: Callable[[Cell], tuple[float, float]] | None = None
 
 
 TOLERANCES: Mapping[str, float] = {
@@ -179,13 +183,15 @@ NEEDED: Mapping[str, int] = {
 NEEDED_ELSE = 5
 NEEDED_TOP = 8
 LINEAR = frozenset({"average score", "mean residual", "MAE", "pinball loss", "interval width", "exposure"})
-"""Means; the others are curved functions of means, whose delta variance is widened by n/(n − 4)."""
+"""Means; the others are curved functions of means, whose delta variance is widened by n/(n − 4), and by heavy tails."""
 
 
 def _widened(measure: Measure, se: float, m: Moments) -> float:
-    if measure.name in LINEAR or m.n_effective <= 5:
+    n = m.n_effective
+    if measure.name in LINEAR or n <= 5:
         return se
-    return se * float(np.sqrt(m.n_effective / (m.n_effective - 4)))
+    excess = {"RMSE": tails.of_errors, "calibration slope": tails.of_line}.get(measure.name)
+    return se * float(np.sqrt(n / (n - 4))) * (1.0 if excess is None else tails.widening(excess(m), n))
 
 
 def _needed(measure: Measure, infer_top: bool) -> int:
@@ -308,7 +314,7 @@ def correlation_of(m: Moments, level: float) -> Inference:
     if np.isfinite(
         plain
     ):  # Fisher's error is that of normal data; skewed or heteroscedastic data have a larger one
-        se = max(se, plain / (1 - r**2))
+        se = max(se, plain / (1 - r**2) * tails.widening(tails.of_line(m), m.n_effective))
     low, high = bounds(float(np.arctanh(r)), se, level=level)
     p = from_standard_error(r, float(np.sqrt((1 - r**2) / (m.n_effective - 2))), df=m.n_effective - 2).p_value
     return Inference(
@@ -322,65 +328,6 @@ def correlation_of(m: Moments, level: float) -> Inference:
     )
 
 
-# --- rates ----------------------------------------------------------------------------------------------------------
-
-
-def hits(m: Moments, term: str) -> tuple[float, float]:
-    """(selected, rows); with weights the effective numbers."""
-    n = m.n_effective
-    return min(max(m.means[term], 0.0), 1.0) * n if m.weight > 0 else 0.0, n
-
-
-def rate_ratio(
-    x: float, n: float, y: float, m: float, level: float, *, exact: bool, counted: bool
-) -> Inference:
-    """Ratio of two rates: Katz's interval, Miettinen–Nurminen's where a rate is 0 or 1.
-
-    Args:
-        exact: p by Fisher's test, for margins that are fixed by design; else the pooled score test.
-        counted: the numbers are whole counts.
-    """
-    x, n, y, m = ((round(v) if counted else v) for v in (x, n, y, m))
-    score = newcombe(x, n, y, m, level=level)
-    found = katz(x, n, y, m, level=level)
-    if found.low is None and n > 0 and m > 0 and y > 0:
-        found = miettinen_nurminen(x, n, y, m, level=level)
-    if found.value is None:
-        why = "nobody in the reference is selected" if n > 0 and m > 0 else "a group has no rows"
-        return found.with_(why_not=why, p_value=None)
-    use = exact and counted and n + m <= MOST_FISHER
-    p = fisher_exact(int(x), int(n), int(y), int(m)) if use else score.p_value
-    method = f"{found.method}; p by {'Fisher’s exact test' if use else 'the pooled score test'}"
-    return found.with_(p_value=p, method=method)
-
-
-def impact(term: str, *, exact: bool = True) -> Any:
-    """Claim function: selection rate of the group ÷ that of the reference."""
-
-    def infer(a: Cell, b: Cell, level: float) -> Inference:
-        counted = a.moments.weight == a.moments.n and b.moments.weight == b.moments.n
-        return rate_ratio(*hits(a.moments, term), *hits(b.moments, term), level, exact=exact, counted=counted)
-
-    return infer
-
-
-def rate_gap(term: str, *, exact: bool = True) -> Any:
-    """Claim function: selection rate of the group − that of the reference, Newcombe's interval."""
-
-    def infer(a: Cell, b: Cell, level: float) -> Inference:
-        (x, n), (y, m) = hits(a.moments, term), hits(b.moments, term)
-        counted = a.moments.weight == a.moments.n and b.moments.weight == b.moments.n
-        if counted:
-            x, n, y, m = (round(v) for v in (x, n, y, m))
-        found = newcombe(x, n, y, m, level=level)
-        if exact and counted and n > 0 and m > 0 and n + m <= MOST_FISHER:
-            p = fisher_exact(int(x), int(n), int(y), int(m))
-            return found.with_(p_value=p, method="Newcombe's hybrid score interval; p by Fisher’s exact test")
-        return found
-
-    return infer
-
-
 # --- the list -------------------------------------------------------------------------------------------------------
 
 
@@ -390,7 +337,10 @@ def regression_claims(frame: Frame, quantiles: Sequence[float], *, seed: int = 0
     for q in quantiles:
         term = selected_term(q)
         name = f"disparate impact at q={q:g}"
-        found.append(_claim(name, "ratio", impact(term), "disparate impact", "outcomes", ratio=True))
+        alone = partial(_log_share, term)
+        found.append(
+            _claim(name, "ratio", impact(term), "disparate impact", "outcomes", ratio=True, alone=alone)
+        )
     for q in quantiles:
         found.append(
             _claim(
@@ -403,7 +353,7 @@ def regression_claims(frame: Frame, quantiles: Sequence[float], *, seed: int = 0
         )
     p, y = "sd of predictions", "sd of outcomes"
     found += [
-        _claim("average score", "difference", difference(reg.MEAN), "average score", "outcomes", unit=p),
+        _claim("average score", "difference", difference(reg.MEAN), "average score", "outcomes", unit=p, alone=_mean_alone),
         _claim("standardised mean difference", "difference", standardised(), "standardised mean difference", "outcomes"),
         _claim("adverse-impact AUC", "AUC", lambda a, b, level: auc(a.scores, b.scores, level=level), "adverse-impact AUC", "outcomes", centre=0.5),
         _claim("Kolmogorov–Smirnov distance", "distance", lambda a, b, level: kolmogorov_smirnov(a.scores, b.scores, level=level), "Kolmogorov–Smirnov distance", "outcomes"),
@@ -439,6 +389,18 @@ def regression_claims(frame: Frame, quantiles: Sequence[float], *, seed: int = 0
     if "exposure" in frame.terms:
         found.append(_claim("exposure", "ratio", ratio(reg.EXPOSURE), "exposure", "outcomes", ratio=True))
     return found + _top_claims(frame)
+
+
+def _log_share(term: str, c: Cell) -> tuple[float, float]:
+    x, n = hits(c.moments, term)
+    counted = c.moments.weight == c.moments.n
+    return log_rate(round(x) if counted else x, n)
+
+
+def _mean_alone(c: Cell) -> tuple[float, float]:
+    if c.moments.n < NEEDED["average score"]:
+        return float("nan"), float("nan")
+    return estimate(lambda m: m["p"], c.moments)
 
 
 def _top_claims(frame: Frame) -> list[Claim]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,8 +17,9 @@ from evenhand._model import Estimate, Finding, Verdict
 from evenhand.audits.prediction_cells import Cell
 from evenhand.audits.prediction_claims import Claim, bounds_of, evidence_of
 from evenhand.audits.scoring import Analysis
+from evenhand.stats.histogram import Scores
 from evenhand.stats.interval import Inference
-from evenhand.stats.multiplicity import worst_pair
+from evenhand.stats.multiplicity import simultaneous
 
 Bounds: TypeAlias = tuple[float, float] | None
 FAMILIES: Mapping[str, str] = {"outcomes": "outcomes", "accuracy": "accuracy", "top": "top of the scores"}
@@ -95,24 +97,21 @@ def widest(
 ) -> list[Finding]:
     """The widest of all gaps between more than two groups, corrected for having been picked (studentised range).
 
-    For the claims with a standard error on their own scale: average score, and disparate impact on the log scale.
+    For the claims whose gap is a difference of two groups' own values: average score, and disparate impact on the log
+    scale. The pair is found from these values, in time linear in the groups.
     """
     items, bounds = [], []
     if len(cells) < 3:
         return []
     for claim in claims:
-        if claim.given is not None or claim.key not in ("average score", "disparate impact"):
+        if claim.given is not None or claim.alone is None:
             continue
-        pairs = [(a, b) for i, a in enumerate(cells) for b in cells[i + 1 :]]
-        raw = [
-            _on_log(claim.infer(a, b, settings.level)) if claim.ratio else claim.infer(a, b, settings.level)
-            for a, b in pairs
-        ]
-        usable = [(pair, r) for pair, r in zip(pairs, raw, strict=True) if r.value is not None and r.se]
-        if not usable:
+        pair = widest_pair([claim.alone(c) for c in cells])
+        if pair is None:
             continue
-        index, found = worst_pair([r for _, r in usable], len(cells), level=settings.level)
-        a, b = usable[index][0]
+        a, b = cells[pair[0]], cells[pair[1]]
+        raw = claim.infer(a, b, settings.level)
+        found = simultaneous(_on_log(raw) if claim.ratio else raw, len(cells), level=settings.level)
         # A ratio is told as the smaller rate over the larger, a difference as a positive one.
         if (found.value or 0.0) * (1 if claim.ratio else -1) > 0:
             a, b, found = b, a, _negated(found)
@@ -125,6 +124,38 @@ def widest(
         correction=settings.correction,
         say=because,
     )
+
+
+def widest_pair(alone: Sequence[tuple[float, float]]) -> tuple[int, int] | None:
+    """The two groups furthest apart of those whose gap has a standard error; the first pair where several tie.
+
+    Args:
+        alone: (value, standard error) of each group; NaN where it has none.
+
+    Returns:
+        (i, j) with i < j; None where no pair has a gap with a standard error above 0.
+
+    >>> widest_pair([(1.0, 0.1), (4.0, 0.1), (float("nan"), 0.1), (-1.0, 0.1)])
+    (1, 3)
+    """
+    value, se = np.array(alone, dtype=float).reshape(-1, 2).T
+    known = np.isfinite(value) & np.isfinite(se)
+    if np.count_nonzero(known) < 2:
+        return None
+    near = 1e-12 * (1.0 + float(np.ptp(value[known])))
+    varies = known & (se > near)
+    if not varies.any():
+        return None
+    # One side must vary, so a group that does can pair with any other, a group that does not with one that does.
+    reach = np.full(len(value), -np.inf)
+    for who, partners in ((varies, known), (known & ~varies, varies)):
+        low, high = value[partners].min(), value[partners].max()
+        reach[who] = np.maximum(value[who] - low, high - value[who])
+    first = int(np.argmax(reach >= reach.max() - near))
+    others = (known if varies[first] else varies) & (np.arange(len(value)) != first)
+    gap = np.where(others, np.abs(value - value[first]), -np.inf)
+    second = int(np.argmax(gap >= gap.max() - near))
+    return min(first, second), max(first, second)
 
 
 def _worst_evidence(claim: Claim, found: Inference, a: Cell, b: Cell, groups: int) -> Evidence:
@@ -163,11 +194,7 @@ def _negated(found: Inference) -> Inference:
 
 
 def worst_subgroup(
-    cells: Sequence[Cell],
-    rest_of: Callable[[Cell], Cell],
-    claims: Sequence[Claim],
-    settings: Settings,
-    attribute: str,
+    cells: Sequence[Cell], claims: Sequence[Claim], settings: Settings, attribute: str
 ) -> list[Finding]:
     """Of all intersections, the one furthest from everyone else; interval and p corrected for the search (Šidák).
 
@@ -179,15 +206,16 @@ def worst_subgroup(
     if m < 3:
         return []
     items, bounds = [], []
+    rest = all_others(cells, attribute)
     for claim in claims:
         if claim.given is not None or claim.key not in ("standardised mean difference", "disparate impact"):
             continue
         each = settings.level ** (1 / m)
-        tried = [(evidence_of(claim, cell, rest_of(cell), level=each), cell) for cell in cells]
-        tried = [t for t in tried if t[0].estimate.p_value is not None]
+        every = (evidence_of(claim, a, b, level=each) for a, b in zip(cells, rest, strict=True))
+        tried = [t for t in every if t.estimate.p_value is not None]
         if not tried:
             continue
-        worst, _ = min(tried, key=lambda t: (t[0].estimate.p_value or 0.0, -abs(t[0].estimate.value or 0.0)))
+        worst = min(tried, key=lambda t: (t.estimate.p_value or 0.0, -abs(t.estimate.value or 0.0)))
         e = worst.estimate
         p = float(-np.expm1(m * np.log1p(-min(e.p_value or 0.0, 1.0 - 1e-16))))
         items.append(
@@ -210,6 +238,19 @@ def worst_subgroup(
         correction=settings.correction,
         say=because,
     )
+
+
+def all_others(cells: Sequence[Cell], attribute: str) -> list[Cell]:
+    """For each of at least two cells the sums over all the others, without their scores.
+
+    Sums from both ends: linear in the cells, and nothing is subtracted, so that no digit is lost.
+    """
+    label = f"all others of {attribute}"
+    none = Scores(values=np.zeros(1), weight=np.zeros(1), weight2=np.zeros(1), n=0)
+    plain = [Cell(label=label, moments=c.moments, top=c.top, scores=none) for c in cells]
+    before, after = list(accumulate(plain[:-1])), list(accumulate(plain[:0:-1]))[::-1]
+    inner = [a + b for a, b in zip(before[:-1], after[1:], strict=True)]
+    return [after[0], *inner, before[-1]]
 
 
 def because(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> str:

@@ -9,8 +9,9 @@ import numpy as np
 
 from evenhand._model import Exhibit, Scalar
 from evenhand.audits.prediction_cells import Cell, Frame, selected_term
-from evenhand.audits.prediction_claims import correlation_of, hedges_g, hits
+from evenhand.audits.prediction_claims import correlation_of, hedges_g
 from evenhand.audits.prediction_compare import Settings
+from evenhand.audits.rate_claims import hits
 from evenhand.audits.scoring import Analysis
 from evenhand.measures import regression as reg
 from evenhand.measures.regression import Smoothed

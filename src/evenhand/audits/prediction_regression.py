@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from evenhand._model import Estimate
 from evenhand.audits import prediction_exhibits as exhibits
 from evenhand.audits.bootstrap_check import add_bootstrap
 from evenhand.audits.prediction_cells import Cell, selected_term
-from evenhand.audits.prediction_claims import Claim, bounds_of, difference, hits, regression_claims
+from evenhand.audits.prediction_claims import Claim, bounds_of, difference, regression_claims
 from evenhand.audits.prediction_compare import (
     Settings,
     because,
@@ -25,6 +24,7 @@ from evenhand.audits.prediction_compare import (
     worst_subgroup,
 )
 from evenhand.audits.prediction_source import Source
+from evenhand.audits.rate_claims import hits
 from evenhand.audits.scoring import Analysis
 from evenhand.audits.thresholds import add_suggestion
 from evenhand.measures.regression import MEAN
@@ -57,9 +57,7 @@ def regression(
         analysis.findings += compare(cells, reference, claims, sized, family=attribute)
         analysis.findings += widest(cells, claims, sized, attribute)
         if " & " in attribute:
-            analysis.findings += worst_subgroup(
-                cells, partial(_others, cells, attribute), claims, sized, attribute
-            )
+            analysis.findings += worst_subgroup(cells, claims, sized, attribute)
         exhibits.add_regression(
             analysis, source.frame, cells, reference, source.everyone, attribute, sized, quantiles
         )
@@ -69,14 +67,6 @@ def regression(
             add_bootstrap(analysis, source, attribute, reference, claims, sized, replicates)
         for name in source.strata:
             _strata(source, attribute, name, reference, claims, sized, analysis)
-
-
-def _others(cells: Sequence[Cell], attribute: str, chosen: Cell) -> Cell:
-    rest = [c for c in cells if c is not chosen]
-    total = rest[0]
-    for c in rest[1:]:
-        total = total + c
-    return replace(total, label=f"all others of {attribute}")
 
 
 def _strata(

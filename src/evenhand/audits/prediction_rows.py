@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand._errors import DataError, UsageError
 from evenhand._model import BoolArray, Factor, FloatArray
@@ -29,7 +31,7 @@ class Named:
 
     Args:
         y_pred, y_true, y_score, weight: names. groups, control, continuous: names.
-        interval: lower and upper bound of a prediction interval.
+        interval: lower and upper bound of a prediction interval. lists: which ranked list a row is of.
     """
 
     y_pred: str
@@ -40,6 +42,7 @@ class Named:
     continuous: tuple[str, ...] = ()
     interval: tuple[str, str] | None = None
     weight: str | None = None
+    lists: str | None = None
 
     def numeric(self) -> dict[str, str]:
         """Role → column, for the columns that must be numbers."""
@@ -52,7 +55,7 @@ class Named:
 
     def all(self) -> list[str]:
         """Every column that is read, once."""
-        single = [self.y_pred, self.y_true, *self.numeric().values(), *self.groups, *self.control]
+        single = [self.y_pred, self.y_true, *self.numeric().values(), *self.groups, *self.control, self.lists]
         return list(dict.fromkeys(name for name in single if name is not None))
 
 
@@ -64,7 +67,7 @@ class Rows:
         columns: ``y_pred`` and, where given, ``y_true``, ``y_score``, ``y_low``, ``y_high``; all finite for tasks on numbers.
         labels: true and predicted labels as Factors where they are text.
         groups, control: attribute → Factor. continuous: attribute → numbers.
-        weight: case weights or None. dropped: rows left out.
+        weight: case weights or None. dropped: rows left out. lists: the ranked list of each row, or None.
     """
 
     columns: Mapping[str, FloatArray]
@@ -74,6 +77,7 @@ class Rows:
     labels: Mapping[str, Factor] = field(default_factory=dict)
     weight: FloatArray | None = None
     dropped: int = 0
+    lists: Factor | None = None
 
     def __len__(self) -> int:
         first: Mapping[str, Any] = self.groups or self.columns or self.labels or self.continuous
@@ -89,6 +93,7 @@ class Rows:
             continuous={k: v[rows] for k, v in self.continuous.items()},
             labels={k: v[rows] for k, v in self.labels.items()},
             weight=None if self.weight is None else self.weight[rows],
+            lists=None if self.lists is None else self.lists[rows],
         )
 
 
@@ -104,6 +109,7 @@ def gather(
     continuous: Any = (),
     interval: tuple[str, str] | None = None,
     features: Sequence[str] | None = None,
+    lists: Any = None,
 ) -> tuple[pa.Table, Named]:
     """A table and the roles of its columns, from names, arrays or a fitted model.
 
@@ -152,6 +158,7 @@ def gather(
         control=roles(control, "control"),
         continuous=roles(continuous, "continuous"),
         interval=interval,
+        lists=role(lists, "list"),
     )
     if not (named.groups or named.continuous):
         raise UsageError(
@@ -212,12 +219,19 @@ def _predicted(
 
 
 def rows_of(
-    table: pa.Table, named: Named, *, missing: Missing, analysis: Analysis, labels: bool = False
+    table: pa.Table,
+    named: Named,
+    *,
+    missing: Missing,
+    analysis: Analysis,
+    labels: bool = False,
+    part: bool = False,
 ) -> Rows:
     """Validated rows; what is missing is counted, noted and dropped (or an error, or a group of its own).
 
     Args:
         labels: predictions and outcomes are class labels, not numbers.
+        part: the table is one of many parts, in which nothing may be left and a small number of rows proves nothing.
 
     Raises:
         DataError: `missing-values`, `infinite`, `bad-weights`, `too-many-groups`, `no-rows`.
@@ -232,8 +246,8 @@ def rows_of(
             factors[role] = factor(table, name)
         else:
             columns[role] = numbers(table, name)
-    groups = {name: _group(table, name, missing) for name in named.groups}
-    control = {name: _group(table, name, missing) for name in named.control}
+    groups = {name: _group(table, name, missing, part) for name in named.groups}
+    control = {name: _group(table, name, missing, part) for name in named.control}
     keep = np.ones(table.num_rows, dtype=bool)
     for role, values in columns.items():
         keep &= _known(values, named.numeric().get(role, roles.get(role, role)), missing, analysis)
@@ -241,9 +255,12 @@ def rows_of(
         keep &= _present(found.codes >= 0, roles[role], missing, analysis, "a label")
     for name, found in (groups | control).items():
         _present(found.codes >= 0, name, missing, analysis, "a group")
+    lists = None if named.lists is None else factor(table, named.lists)
+    if lists is not None:
+        keep &= _present(lists.codes >= 0, named.lists or "", missing, analysis, "a list")
     weight = columns.pop("weight", None)
     if weight is not None:
-        _check_weights(weight[keep], named.weight)
+        check_weights(weight[keep], named.weight, part=part)
     rows = Rows(
         columns={k: v for k, v in columns.items() if k not in named.continuous},
         groups=groups,
@@ -252,8 +269,9 @@ def rows_of(
         labels=factors,
         weight=weight,
         dropped=int((~keep).sum()),
+        lists=lists,
     )
-    if not keep.any():
+    if not (part or keep.any()):
         raise DataError("no-rows", "no row has all the values that the audit needs", given=table.num_rows)
     return rows if keep.all() else rows.take(keep)
 
@@ -293,7 +311,8 @@ def _present(there: BoolArray, name: str, missing: Missing, analysis: Analysis, 
     return there
 
 
-def _check_weights(weight: FloatArray, name: str | None) -> None:
+def check_weights(weight: FloatArray, name: str | None, *, part: bool = False) -> None:
+    """DataError (`bad-weights`) where one is negative, or (unless they are a `part`) where they add up to 0."""
     if (weight < 0).any():
         raise DataError(
             "bad-weights",
@@ -301,21 +320,14 @@ def _check_weights(weight: FloatArray, name: str | None) -> None:
             given=float(weight.min()),
             expected="at least 0",
         )
-    if not weight.sum() > 0:
+    if not (part or weight.sum() > 0):
         raise DataError("bad-weights", f"the weights in {name!r} add up to 0", expected="a positive sum")
 
 
-def _group(table: pa.Table, name: str, missing: Missing) -> Factor:
+def _group(table: pa.Table, name: str, missing: Missing, part: bool) -> Factor:
     found = factor(table, name)
-    levels, n = len(found.levels), len(found)
-    if levels > MOST_GROUPS or (levels > 20 and levels > n / 5):
-        raise DataError(
-            "too-many-groups",
-            f"{name!r} has {levels} distinct values in {n} rows: too many to be groups",
-            given=", ".join(found.levels[:5]),
-            expected=f"at most {MOST_GROUPS} labels",
-            hint="is it a feature or an identifier? A number, e.g. age, is given with continuous= (--continuous)",
-        )
+    check_groups(name, found.levels, len(found), part=part)
+    levels = len(found.levels)
     order = sorted(range(levels), key=lambda i: _natural(found.levels[i]))
     place = np.empty(levels + 1, dtype=np.int32)
     place[order] = np.arange(levels, dtype=np.int32)
@@ -324,6 +336,43 @@ def _group(table: pa.Table, name: str, missing: Missing) -> Factor:
     if missing == "group" and (codes < 0).any():
         return Factor(np.where(codes < 0, levels, codes).astype(np.int32), (*names, UNKNOWN))
     return Factor(codes, names)
+
+
+def check_groups(name: str, levels: Sequence[str], n: int, *, part: bool = False) -> None:
+    """DataError (`too-many-groups`) where a column of n rows has too many distinct labels to be groups."""
+    if len(levels) > MOST_GROUPS or (not part and len(levels) > 20 and len(levels) > n / 5):
+        raise DataError(
+            "too-many-groups",
+            f"{name!r} has {len(levels)} distinct values in {n} rows: too many to be groups",
+            given=", ".join(levels[:5]),
+            expected=f"at most {MOST_GROUPS} labels",
+            hint="is it a feature or an identifier? A number, e.g. age, is given with continuous= (--continuous)",
+        )
+
+
+def in_natural_order(levels: Iterable[str]) -> list[str]:
+    """Levels as reports order them: numbers by size, then text; combinations part by part; the missing last.
+
+    >>> in_natural_order(["b", "10", "9", "(missing)", "a & 2", "a & 10"])
+    ['9', '10', 'a & 2', 'a & 10', 'b', '(missing)']
+    """
+
+    def key(level: str) -> list[tuple[bool, tuple[int, float, str]]]:
+        return [(part == UNKNOWN, _natural(part)) for part in level.split(" & ")]
+
+    return sorted(levels, key=key)
+
+
+def rows_by_level(groups: Factor, within: BoolArray | None = None) -> list[npt.NDArray[np.intp]]:
+    """The rows of each level (and of `within`), in one pass whatever the number of levels.
+
+    >>> [r.tolist() for r in rows_by_level(Factor(np.array([1, 0, -1, 1], dtype=np.int32), ("a", "b")))]
+    [[1], [0, 3]]
+    """
+    codes = groups.codes if within is None else np.where(within, groups.codes, -1)
+    order = np.argsort(codes, kind="stable")
+    edges = np.searchsorted(codes[order], np.arange(len(groups.levels) + 1))
+    return [order[a:b] for a, b in pairwise(edges)]
 
 
 def _natural(level: str) -> tuple[int, float, str]:

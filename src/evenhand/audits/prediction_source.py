@@ -1,17 +1,16 @@
-"""Where cells come from: rows in memory, or a Parquet file streamed in bounded memory. Everything after is the same."""
+"""Where cells come from: rows in memory, or a file streamed in bounded memory. Everything after is the same."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
 from evenhand._errors import DataError
-from evenhand._model import Factor
+from evenhand._model import Factor, FloatArray
+from evenhand.audits.prediction_batches import Large, Progress, batches, numbers_only
 from evenhand.audits.prediction_cells import (
     Cell,
     Frame,
@@ -24,16 +23,15 @@ from evenhand.audits.prediction_cells import (
     prepare,
     term_names,
 )
-from evenhand.audits.prediction_rows import Missing, Named, Rows, crossed, rows_of
+from evenhand.audits.prediction_rows import Missing, Named, Rows, check_weights, crossed, in_natural_order
 from evenhand.audits.scoring import Analysis
+from evenhand.stats.histogram import weighted_quantile
 
-STREAM_ROWS = 5_000_000
-"""Parquet files with more rows are streamed."""
-BATCH = 1 << 17
 FINE = 1 << 20
+MOST_DISTINCT = 1 << 20
+"""Distinct predictions kept to make thresholds exact."""
+C = TypeVar("C", bound=Cell)
 REST = "no group"
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,89 +82,122 @@ def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Sour
     )
 
 
-def large_parquet(data: Any) -> int | None:
-    """Rows of a Parquet file that is to be streamed, else None."""
-    if not isinstance(data, str | Path) or Path(data).suffix.lower() not in (".parquet", ".pq"):
-        return None
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
+@dataclass(frozen=True, kw_only=True)
+class Streamed:
+    """Cells of a streamed file, and how many of its rows were used and left out."""
 
-    try:
-        rows = int(parquet.read_metadata(str(data)).num_rows)
-    except (OSError, pa.ArrowInvalid):
-        return None  # the ordinary reader says what is wrong
-    return rows if rows > STREAM_ROWS else None
+    source: Source
+    used: int
+    left: int
 
 
-def from_parquet(
-    path: str | Path,
+def from_file(
+    large: Large,
     named: Named,
     quantiles: Sequence[float],
     *,
     missing: Missing,
     analysis: Analysis,
     crossing: bool,
+    tau: float | None = None,
     progress: Progress | None = None,
-) -> tuple[Source, int]:
-    """A Parquet file in three passes of batches: range, quantiles, sums. Only one batch and the sums are held.
+) -> Streamed:
+    """A large file in passes of batches: range (unless the file states it), quantiles twice, sums. Only one batch and
+    the sums are held.
 
-    Quantiles come from a histogram of `FINE` equal bins between the lowest and highest prediction, scores are kept in
-    `BINS`: the note says how wide a bin is.
-
-    Returns:
-        the source and the number of rows left out.
+    A histogram of `FINE` equal bins between the lowest and highest prediction shows which bins hold the quantiles, the
+    next pass keeps the distinct predictions in these: thresholds are exact, unless a bin holds more than
+    `MOST_DISTINCT`. Scores are kept in `BINS`: the note says how wide a bin is.
 
     Raises:
         DataError: as `rows_of`.
     """
-    low, high, total = np.inf, -np.inf, 0.0
-    used = left = 0
-    for rows in _batches(path, named, missing, progress, analysis):
+    next(batches(large, named, missing=missing))  # what is wrong with a column is said before the first pass
+    numeric = numbers_only(named)
+
+    def again(which: Named, notes: Analysis | None = None) -> Iterator[Rows]:
+        for rows in batches(large, which, missing=missing, progress=progress, analysis=notes):
+            yield (
+                rows
+                if tau is None
+                else replace(rows, columns={**rows.columns, "tau": np.full(len(rows), tau)})
+            )
+
+    stated = large.ranges(named.y_pred)
+    low, high = _span(again(numeric)) if stated is None else stated
+    fine, total, used, left = np.zeros(FINE), 0.0, 0, 0
+    columns: list[str] = []
+    for rows in again(numeric):
         p = rows.columns["y_pred"]
-        if len(p):
-            low, high = min(low, float(p.min())), max(high, float(p.max()))
-            total += float(p.sum())
-        used, left = used + len(p), left + rows.dropped
+        fine += np.bincount(bin_of(p, low, high, FINE), rows.weight, FINE)
+        total += float(p.sum() if rows.weight is None else p @ rows.weight)
+        used, left, columns = used + len(p), left + rows.dropped, list(rows.columns)
     if not used:
-        raise DataError("no-rows", "no row has all the values that the audit needs", given=str(path))
-    fine = np.zeros(FINE)
-    for rows in _batches(path, named, missing, progress):
-        place = bin_of(rows.columns["y_pred"], low, high, FINE)
-        fine += np.bincount(place, rows.weight, FINE)
+        raise DataError("no-rows", "no row has all the values that the audit needs", given=str(large.path))
+    check_weights(fine, named.weight)
     top = 0.8
     wanted = list(dict.fromkeys([*quantiles, top]))
-    reached = np.searchsorted(np.cumsum(fine) / fine.sum(), wanted)
-    edge = low + (np.minimum(reached, FINE - 1) + 1) * (high - low) / FINE
     grid, error = bins_between(low, high)
-    first = next(_batches(path, named, missing, None))
+    thresholds, exact = _thresholds(again(numeric), fine, wanted, low, high)
     frame = Frame(
-        centre=total / used,
-        thresholds=dict(zip(wanted, edge.tolist(), strict=True)),
+        centre=total / float(fine.sum()),
+        thresholds=dict(zip(wanted, thresholds.tolist(), strict=True)),
         top=top,
         grid=grid,
         error=error,
-        terms=term_names(list(first.columns), quantiles),
+        terms=term_names(columns, quantiles),
     )
+    how = "exact" if exact else f"exact to {(high - low) / FINE:.3g}"
     analysis.note(
         "streamed",
-        f"{used + left:,} rows were streamed. Thresholds are exact to {(high - low) / FINE:.3g} and scores to ±{frame.error:.3g}"
-        " (units of the prediction); sums are exact.",
+        f"{used + left:,} rows were streamed. Sums are exact, thresholds {how}, and scores (of AUC, distances and curves) to"
+        f" ±{frame.error:.3g} in units of the prediction.",
     )
-    return _summed(path, named, missing, progress, frame, crossing), left
+    return Streamed(source=_summed(again(named, analysis), frame, crossing), used=used, left=left)
 
 
-def _summed(
-    path: str | Path,
-    named: Named,
-    missing: Missing,
-    progress: Progress | None,
-    frame: Frame,
-    crossing: bool,
-) -> Source:
-    """The third pass: cells of every attribute, and of every attribute within every stratum."""
+def _span(parts: Iterator[Rows]) -> tuple[float, float]:
+    low, high = np.inf, -np.inf
+    for rows in parts:
+        p = rows.columns["y_pred"]
+        if len(p):
+            low, high = min(low, float(p.min())), max(high, float(p.max()))
+    return (low, high) if low <= high else (0.0, 0.0)
+
+
+def _thresholds(
+    parts: Iterator[Rows], fine: FloatArray, wanted: Sequence[float], low: float, high: float
+) -> tuple[FloatArray, bool]:
+    """The quantiles as `weighted_quantile` of all predictions gives them, and whether they are exact."""
+    last = np.cumsum(fine)
+    position = np.array(wanted) * (last[-1] - 1.0)
+    spots = np.concatenate([np.floor(position), np.floor(position) + 1, np.array(wanted) * last[-1]])
+    inside = np.zeros(FINE, dtype=bool)
+    for side in ("left", "right"):
+        inside[np.searchsorted(last, spots, side=side).clip(0, FINE - 1)] = True
+    values: FloatArray = np.empty(0)
+    weight: FloatArray = np.empty(0)
+    for rows in parts:
+        p = rows.columns["y_pred"]
+        here = np.flatnonzero(inside[bin_of(p, low, high, FINE)])
+        own = np.ones(len(here)) if rows.weight is None else rows.weight[here]
+        values, place = np.unique(np.concatenate([values, p[here]]), return_inverse=True)
+        weight = np.bincount(place, np.concatenate([weight, own]), len(values)).astype(float)
+        if len(values) > MOST_DISTINCT:
+            edges = np.searchsorted(last, np.array(wanted) * last[-1]).clip(0, FINE - 1) + 1
+            return low + edges * (high - low) / FINE, False
+    # Every other bin stands at its middle: it is not reached, and only says how much lies below.
+    middles = low + (np.arange(FINE) + 0.5) * (high - low) / FINE
+    others = ~inside & (fine > 0)
+    every = np.concatenate([values, middles[others]]), np.concatenate([weight, fine[others]])
+    return weighted_quantile(every[0], wanted, every[1]), True
+
+
+def _summed(parts: Iterator[Rows], frame: Frame, crossing: bool) -> Source:
+    """The last pass: cells of every attribute, and of every attribute within every stratum."""
     found: dict[tuple[str, tuple[str, str] | None], dict[str, Cell]] = {}
     total: Cell | None = None
-    for rows in _batches(path, named, missing, progress):
+    for rows in parts:
         if not len(rows):
             continue
         made = Prepared(frame=frame, columns=rows.columns, weight=rows.weight)
@@ -184,63 +215,27 @@ def _summed(
                 for c in cells_of(made, factor, attribute, within):
                     bucket[c.label] = bucket[c.label] + c if c.label in bucket else c
     if total is None:
-        raise DataError("no-rows", "no row has all the values that the audit needs", given=str(path))
-    levels: dict[str, list[str]] = {}
-    for _, stratum in found:
-        if stratum is not None and stratum[1] not in levels.setdefault(stratum[0], []):
-            levels[stratum[0]].append(stratum[1])
+        raise DataError("no-rows", "no row has all the values that the audit needs")
     return Source(
         frame=frame,
         everyone=total,
         attributes=list(dict.fromkeys(attribute for attribute, _ in found)),
-        cells=lambda attribute, stratum: [v for _, v in sorted(found.get((attribute, stratum), {}).items())],
-        strata=levels,
+        cells=lambda attribute, stratum: ordered_cells(found.get((attribute, stratum), {})),
+        strata=levels_of_strata([stratum for _, stratum in found]),
     )
 
 
-def _pieces(file: Any, columns: list[str]) -> Iterator[Any]:
-    """Batches, one row group after the other: the reader keeps the buffers of all groups that it was asked for."""
-    for group in range(file.num_row_groups):
-        yield from file.iter_batches(batch_size=BATCH, row_groups=[group], columns=columns)
+def ordered_cells(found: Mapping[str, C]) -> list[C]:
+    """Cells by label, in the natural order of their levels."""
+    level = {name: name.partition("=")[2] for name in found}
+    place = {name: i for i, name in enumerate(in_natural_order(dict.fromkeys(level.values())))}
+    return [found[name] for name in sorted(found, key=lambda name: place[level[name]])]
 
 
-def _batches(
-    path: str | Path,
-    named: Named,
-    missing: Missing,
-    progress: Progress | None,
-    analysis: Analysis | None = None,
-) -> Iterator[Rows]:
-    """Validated rows, `BATCH` at a time; notes of all batches are added up in `analysis`."""
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
-
-    counts: dict[str, list[int]] = {}
-    done = 0
-    try:
-        with parquet.ParquetFile(str(path), pre_buffer=False) as file:
-            for batch in _pieces(file, named.all()):
-                own = Analysis()
-                table = pa.Table.from_batches([batch])
-                try:
-                    rows = rows_of(table, named, missing=missing, analysis=own)
-                except DataError as error:
-                    if error.slug != "no-rows":
-                        raise
-                    continue
-                for note in own.notes:
-                    key = note.text.partition("have no ")[2] or note.text
-                    counts.setdefault(key, [0, 0])[0] += int(
-                        "".join(islice((w for w in note.text.split() if w.isdigit()), 1)) or 0
-                    )
-                done += table.num_rows
-                if progress is not None:
-                    progress(done, 0)
-                yield rows
-    except (OSError, pa.ArrowInvalid) as error:
-        raise DataError(
-            "unreadable-file", f"the file cannot be read: {str(error).splitlines()[0][:200]}", given=path
-        ) from error
-    if analysis is not None:
-        for key, (number, _) in counts.items():
-            analysis.note("missing-values", f"{number} rows have no {key}", warning=True)
+def levels_of_strata(strata: Iterable[tuple[str, str] | None]) -> dict[str, list[str]]:
+    """Control → its levels, of (control, level) pairs."""
+    levels: dict[str, dict[str, None]] = {}
+    for stratum in strata:
+        if stratum is not None:
+            levels.setdefault(stratum[0], {})[stratum[1]] = None
+    return {name: in_natural_order(own) for name, own in levels.items()}

@@ -12,18 +12,23 @@ import numpy as np
 
 from evenhand._errors import DataError, UsageError
 from evenhand._judge import Correction
-from evenhand._model import BoolArray, FloatArray
+from evenhand._model import FloatArray
 from evenhand._result import Result
+from evenhand.audits import class_cells
 from evenhand.audits import classification as labels
+from evenhand.audits.class_cells import ClassSource
 from evenhand.audits.continuous import add_continuous
-from evenhand.audits.law import add_law, check_law
+from evenhand.audits.law import Tally, add_law, check_law, tally_of_cells, tally_of_rows
 from evenhand.audits.notebook import add_notebook
+from evenhand.audits.prediction_batches import Large, large_file
+from evenhand.audits.prediction_cells import selected_term
 from evenhand.audits.prediction_claims import TOLERANCES, tolerances
 from evenhand.audits.prediction_compare import Settings
 from evenhand.audits.prediction_regression import regression
 from evenhand.audits.prediction_rows import Missing, Named, Rows, crossed, gather, rows_of
-from evenhand.audits.prediction_source import from_parquet, from_rows, large_parquet
+from evenhand.audits.prediction_source import from_file, from_rows
 from evenhand.audits.provenance import digest_of, provenance
+from evenhand.audits.ranked_lists import ranked_lists
 from evenhand.audits.scoring import Analysis
 from evenhand.measures.ranking import exposure
 from evenhand.stats.histogram import weighted_quantile
@@ -51,6 +56,7 @@ def audit_predictions(
     interval: tuple[str, str] | None = None,
     pinball: float | None = None,
     weight: Any = None,
+    lists: Any = None,
     features: Sequence[str] | None = None,
     missing: Missing = "drop",
     quantiles: Sequence[float] = QUANTILES,
@@ -79,7 +85,9 @@ def audit_predictions(
         continuous: sensitive attributes that are numbers, e.g. age.
         interval: columns with the lower and upper bound of prediction intervals.
         pinball: τ in (0, 1) of a model that predicts the τ-quantile: adds the ratio of pinball losses.
-        weight: case weights. features: columns for a model that does not name its own.
+        weight: case weights. lists: which ranked list (query) a row is of, for ``task="ranking"``: ranks are counted in each
+            list, exposures averaged over lists, and lists are the units of inference; nothing else is compared.
+        features: columns for a model that does not name its own.
         missing: ``"drop"`` (counted and noted), ``"error"``, or ``"group"`` (missing labels are a group).
         quantiles: selection thresholds, as quantiles of all predictions.
         tolerance: name → tolerance, e.g. ``{"disparate impact": 0.8}``; defaults in `prediction_claims.TOLERANCES`.
@@ -109,13 +117,15 @@ def audit_predictions(
         pinball=_tau(pinball, y_true),
         options={"measures": measures, "suggest": suggest_threshold, "replicates": replicates},
     )  # fmt: skip
-    roles: dict[str, Any] = {"y_true": y_true, "y_score": y_score, "weight": weight}
-    many = large_parquet(data)
-    if many is not None and _plain(y_pred, groups, control, *roles.values()):
-        named = _names(data, y_pred, groups, control, interval, roles)
-        if continuous or pinball is not None:
-            raise _only_the_table(many)
-        ran = _streamed(data, many, named, asked, analysis, progress)
+    roles: dict[str, Any] = {"y_true": y_true, "y_score": y_score, "weight": weight, "lists": lists}
+    if lists is not None and task != "ranking":
+        raise UsageError("lists", "ranked lists belong to a ranking", given=task, expected='task="ranking"')
+    large = large_file(data)
+    if large is not None and _plain(y_pred, groups, control, *roles.values()):
+        named = _names(large, y_pred, groups, control, interval, roles)
+        if continuous:
+            raise _not_streamed("a continuous attribute")
+        ran = _streamed(large, named, asked, analysis, progress)
     else:
         table, named = gather(
             data, y_pred=y_pred, groups=groups, control=control, continuous=continuous, interval=interval,
@@ -135,7 +145,7 @@ def audit_predictions(
         provenance=provenance(
             audit_predictions,
             {"y_pred": named.y_pred, "y_true": named.y_true, "y_score": named.y_score, "groups": list(named.groups),
-             "control": list(named.control), "continuous": list(named.continuous), "weight": named.weight,
+             "control": list(named.control), "continuous": list(named.continuous), "weight": named.weight, "lists": named.lists,
              "task": ran.task, "positive": positive, "missing": missing, "quantiles": chosen,
              "reference": dict(ran.settings.reference), "tolerance": dict(ran.settings.tolerances), "level": level,
              "correction": correction, "seed": seed, "law": law, "measures": measures,
@@ -176,31 +186,76 @@ class Ran:
     digest: str
 
 
-def _only_the_table(rows: int) -> UsageError:
+def _not_streamed(what: str) -> UsageError:
     return UsageError(
         "streamed",
-        f"a file of {rows:,} rows is streamed, which only the regression table can be",
-        hint="audit a sample of it",
+        f"{what} needs all rows at once, and a file of this size is streamed",
+        hint="audit a sample of its rows",
     )
 
 
-def _streamed(data: Any, many: int, named: Named, asked: Asked, analysis: Analysis, progress: Any) -> Ran:
-    """The regression table of a large Parquet file."""
-    if asked.task not in ("auto", "regression") or asked.law or _is_notebook(asked.options["measures"]):
-        raise _only_the_table(many)
-    settings = _settings(asked, named, TOLERANCES)
-    source, left = from_parquet(
-        data,
-        named,
-        asked.quantiles,
-        missing=asked.missing,
-        analysis=analysis,
-        crossing=asked.crossing,
-        progress=progress,
-    )
-    regression(source, settings, analysis, quantiles=asked.quantiles, **asked.options)
-    counts = {"rows": many, "used": many - left, "left out": left}
-    return Ran(settings=settings, task="regression", counts=counts, digest=digest_of(data))
+def _streamed(large: Large, named: Named, asked: Asked, analysis: Analysis, progress: Any) -> Ran:
+    """Numeric predictions or class labels of a large file, from sums."""
+    if _is_notebook(asked.options["measures"]):
+        raise _not_streamed("the notebook's table")
+    task = _task(asked.task, large.head([named.y_pred]), named)
+    if task == "ranking":
+        raise _not_streamed("a ranking")
+    read: dict[str, Any] = {
+        "missing": asked.missing, "analysis": analysis, "crossing": asked.crossing or asked.law is not None,
+        "progress": None if progress is None else _over_passes(progress),
+    }  # fmt: skip
+    if task == "classification":
+        settings = _settings(asked, named, labels.TOLERANCES)
+        classes = class_cells.from_file(large, named, asked.positive, **read)
+        source = classes.source
+        if asked.law is not None:
+            _law_of_classes(source, asked, settings, analysis, weighted=named.weight is not None)
+        kept = source.attributes if asked.crossing else named.groups
+        labels.classification(
+            replace(source, attributes=kept), settings, analysis, measures=asked.options["measures"]
+        )
+        counts = {"used": classes.used, "left out": classes.left}
+    else:
+        settings = _settings(asked, named, TOLERANCES)
+        at = _law_quantiles(asked)
+        streamed = from_file(
+            large, named, [*dict.fromkeys([*asked.quantiles, *at])], tau=asked.pinball, **read
+        )
+        cells = streamed.source
+        for q in at:
+            tallies = {
+                a: tally_of_cells(cells.cells(a, None), cells.everyone, selected_term(q))
+                for a in cells.attributes
+            }
+            _law_at(
+                tallies,
+                q,
+                cells.frame.thresholds[q],
+                asked,
+                settings,
+                analysis,
+                weighted=named.weight is not None,
+            )
+        kept = cells.attributes if asked.crossing else named.groups
+        regression(
+            replace(cells, attributes=kept), settings, analysis, quantiles=asked.quantiles, **asked.options
+        )
+        counts = {"used": streamed.used, "left out": streamed.left}
+    counts = {"rows": sum(counts.values()), **counts}
+    return Ran(settings=settings, task=task, counts=counts, digest=digest_of(large.path))
+
+
+def _over_passes(progress: Callable[[int, int], None]) -> Callable[[int, int], None]:
+    """Rows read over all passes: each pass counts from 0."""
+    before = last = 0
+
+    def update(done: int, failed: int) -> None:
+        nonlocal before, last
+        before, last = (before + last if done <= last else before), done
+        progress(before + done, failed)
+
+    return update
 
 
 def _in_memory(data: Any, table: Any, named: Named, asked: Asked, analysis: Analysis) -> Ran:
@@ -210,49 +265,43 @@ def _in_memory(data: Any, table: Any, named: Named, asked: Asked, analysis: Anal
     settings = _settings(asked, named, labels.TOLERANCES if task == "classification" else TOLERANCES)
     if asked.pinball is not None and task != "classification":
         rows = replace(rows, columns={**rows.columns, "tau": np.full(len(rows), asked.pinball)})
-    if asked.law is not None:
-        _law(rows, asked.law, task, asked.positive, settings, analysis, asked.quantiles)
-    _audit(rows, task, settings, analysis, asked.quantiles, asked.positive, asked.crossing, asked.options)
+    _audit(rows, task, settings, analysis, asked)
     file = isinstance(data, str | os.PathLike)
     digest = digest_of(data, table) if file or table.num_rows <= MOST_DIGEST else "not taken"
     counts = {"rows": table.num_rows, "used": len(rows), "left out": rows.dropped}
     return Ran(settings=settings, task=task, counts=counts, digest=digest)
 
 
-def _audit(
-    rows: Rows,
-    task: Task,
-    settings: Settings,
-    analysis: Analysis,
-    quantiles: Sequence[float],
-    positive: Any,
-    crossing: bool,
-    options: Mapping[str, Any],
-) -> None:
+def _audit(rows: Rows, task: Task, settings: Settings, analysis: Analysis, asked: Asked) -> None:
     """The task's own audit of rows in memory."""
     if task == "classification":
-        labels.classification(
-            rows, settings, analysis, positive=positive, measures=options["measures"], crossing=crossing
-        )
+        source = class_cells.from_rows(rows, asked.positive, crossing=asked.crossing)
+        if asked.law is not None:
+            wide = class_cells.from_rows(rows, asked.positive, crossing=True)
+            _law_of_classes(wide, asked, settings, analysis, weighted=rows.weight is not None)
+        labels.classification(source, settings, analysis, measures=asked.options["measures"])
         predicted: FloatArray = np.zeros(len(rows))
         if rows.continuous:
-            predicted = (
-                rows.labels["y_pred"].is_level(labels.positive_label(rows.labels, positive)).astype(float)
-            )
+            label = class_cells.positive_label(source.levels, asked.positive)
+            predicted = rows.labels["y_pred"].is_level(label).astype(float)
     else:
+        if asked.law is not None:
+            _law_of_rows(rows, asked, settings, analysis)
         predicted = rows.columns["y_pred"]
-        if _is_notebook(options["measures"]):
+        if _is_notebook(asked.options["measures"]):
             add_notebook(analysis, rows.columns, rows.groups, settings.reference)
+        elif rows.lists is not None:
+            ranked_lists(rows, rows.lists, settings, analysis, crossing=asked.crossing)
         elif rows.groups:
             if task == "ranking":
                 given = exposure(predicted, rows.weight)
                 rows = replace(rows, columns={**rows.columns, "exposure": given})
             regression(
-                from_rows(rows, quantiles, crossing=crossing),
+                from_rows(rows, asked.quantiles, crossing=asked.crossing),
                 settings,
                 analysis,
-                quantiles=quantiles,
-                **options,
+                quantiles=asked.quantiles,
+                **asked.options,
             )
     add_continuous(rows, settings, analysis, predicted)
 
@@ -276,16 +325,14 @@ def _plain(*roles: Any) -> bool:
 
 
 def _names(
-    path: Any,
+    large: Large,
     y_pred: str,
     groups: Any,
     control: Any,
     interval: tuple[str, str] | None,
     roles: Mapping[str, Any],
 ) -> Named:
-    """The roles of columns of a Parquet file, checked against its schema."""
-    import pyarrow.parquet as parquet
-
+    """The roles of columns of a large file, checked against its schema."""
     named = Named(
         y_pred=y_pred,
         groups=(groups,) if isinstance(groups, str) else tuple(groups),
@@ -293,8 +340,10 @@ def _names(
         interval=None if interval is None else (interval[0], interval[1]),
         **roles,
     )
-    available = parquet.read_schema(str(path)).names
+    available = large.columns
     for name in named.all():
+        if list(available).count(name) > 1:
+            raise DataError("duplicate-columns", "column names must be unique", given=name)
         if name not in available:
             raise DataError("missing-column", f"there is no column {name!r}", given=name, available=available)
     if not named.groups:
@@ -308,42 +357,62 @@ def _is_notebook(measures: str | Sequence[str]) -> bool:
     return measures == "notebook-2022" or list(measures) == ["notebook-2022"]
 
 
-def _law(
-    rows: Rows,
-    law: str,
-    task: Task,
-    positive: Any,
-    settings: Settings,
-    analysis: Analysis,
-    quantiles: Sequence[float],
-) -> None:
+def _law_quantiles(asked: Asked) -> Sequence[float]:
+    """The quantiles of the scores at which a law's tables are made."""
+    return () if asked.law is None else (0.5,) if asked.law == "ll144" else asked.quantiles
+
+
+def _law_of_rows(rows: Rows, asked: Asked, settings: Settings, analysis: Analysis) -> None:
+    p, at = rows.columns["y_pred"], _law_quantiles(asked)
     attributes = dict(rows.groups)
     if len(attributes) > 1:
         attributes[" & ".join(attributes)] = crossed(attributes)
-    tables: list[tuple[BoolArray, str, str]] = []
-    if task == "classification":
-        label = labels.positive_label(rows.labels, positive)
-        tables.append((rows.labels["y_pred"].is_level(label), f"Selected: {label}", ""))
-    else:
-        p = rows.columns["y_pred"]
-        at = [0.5] if law == "ll144" else list(quantiles)
-        for q, threshold in zip(at, weighted_quantile(p, at, rows.weight).tolist(), strict=True):
-            what = "the median" if q == 0.5 else f"quantile {q:g}"
-            rule = f"Selected: a score strictly above {what} of everyone's scores, {threshold:g}"
-            tables.append((p > threshold, rule, "" if law == "ll144" else f" at q={q:g}"))
-    for selected, rule, where in tables:
-        add_law(
-            analysis,
-            law,
-            selected,
-            attributes,
-            weight=rows.weight,
-            scored=task != "classification",
-            rule=rule,
-            reference=settings.reference,
-            level=settings.level,
-            at=where,
-        )
+    for q, threshold in zip(at, weighted_quantile(p, at, rows.weight).tolist(), strict=True):
+        tallies = {name: tally_of_rows(p > threshold, f, rows.weight) for name, f in attributes.items()}
+        _law_at(tallies, q, threshold, asked, settings, analysis, weighted=rows.weight is not None)
+
+
+def _law_at(
+    tallies: Mapping[str, Tally],
+    q: float,
+    threshold: float,
+    asked: Asked,
+    settings: Settings,
+    analysis: Analysis,
+    *,
+    weighted: bool,
+) -> None:
+    """The tables of those above one threshold."""
+    what = "the median" if q == 0.5 else f"quantile {q:g}"
+    add_law(
+        analysis,
+        asked.law or "",
+        tallies,
+        weighted=weighted,
+        scored=True,
+        rule=f"Selected: a score strictly above {what} of everyone's scores, {threshold:g}",
+        reference=settings.reference,
+        level=settings.level,
+        at="" if asked.law == "ll144" else f" at q={q:g}",
+    )
+
+
+def _law_of_classes(
+    source: ClassSource, asked: Asked, settings: Settings, analysis: Analysis, *, weighted: bool
+) -> None:
+    """The tables of those who got the favourable class."""
+    label = class_cells.positive_label(source.levels, asked.positive)
+    everyone = source.everyone(label)
+    add_law(
+        analysis,
+        asked.law or "",
+        {a: tally_of_cells(source.cells(label, a, None), everyone, "sel") for a in source.attributes},
+        weighted=weighted,
+        scored=False,
+        rule=f"Selected: {label}",
+        reference=settings.reference,
+        level=settings.level,
+    )
 
 
 def _references(reference: str | Mapping[str, str] | None, named: Named) -> dict[str, str]:

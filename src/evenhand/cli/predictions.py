@@ -69,6 +69,10 @@ def predictions(
         typer.Option("--pinball", help="τ of a model that predicts a quantile: compare pinball losses."),
     ] = None,
     weight: Annotated[str | None, typer.Option("--weight", help="Column with case weights.")] = None,
+    lists: Annotated[
+        str | None,
+        typer.Option("--list", help="Column with the ranked list (query) of a row; with --task ranking."),
+    ] = None,
     missing: Annotated[str, typer.Option("--missing", help="drop (and count), error, or group.")] = "drop",
     quantile: Annotated[
         list[float] | None,
@@ -110,6 +114,7 @@ def predictions(
         "interval": None if interval is None else list(interval),
         "pinball": pinball,
         "weight": weight,
+        "lists": lists,
         "missing": missing,
         "quantiles": quantile or [0.9, 0.8, 0.5],
         "tolerance": _tolerances(tolerance),

@@ -8,11 +8,14 @@ import numpy.typing as npt
 from evenhand._model import FloatArray
 
 
-def exposure(score: npt.ArrayLike, weight: npt.ArrayLike | None = None) -> FloatArray:
+def exposure(
+    score: npt.ArrayLike, weight: npt.ArrayLike | None = None, *, lists: npt.ArrayLike | None = None
+) -> FloatArray:
     """1/log₂(1 + rank) of each row, rank 1 for the highest score; tied rows share the mean of their places.
 
     Args:
         score: (n,) finite, higher is nearer to the top. weight: accepted and not used: a place is a place.
+        lists: (n,) which list each row is of, e.g. the answers to one query; ranks begin anew in each. One by default.
 
     Returns:
         (n,) in (0, 1].
@@ -21,12 +24,23 @@ def exposure(score: npt.ArrayLike, weight: npt.ArrayLike | None = None) -> Float
 
     >>> exposure([0.9, 0.5, 0.5]).round(4).tolist()
     [1.0, 0.5655, 0.5655]
+    >>> exposure([0.9, 0.5, 0.1], lists=["a", "b", "b"]).round(4).tolist()
+    [1.0, 1.0, 0.6309]
     """
     del weight
     s = np.asarray(score, dtype=float)
-    values, inverse, counts = np.unique(-s, return_inverse=True, return_counts=True)
-    places = 1.0 / np.log2(np.arange(2, len(s) + 2))
-    last = np.cumsum(counts)
-    total = np.concatenate([[0.0], np.cumsum(places)])
-    shared = (total[last] - total[last - counts]) / counts
-    return np.asarray(shared[inverse.reshape(s.shape)]) if len(values) else np.empty(0)
+    if not len(s):
+        return np.empty(0)
+    which: npt.NDArray[np.intp] = np.zeros(len(s), dtype=np.intp)
+    if lists is not None:
+        which = np.unique(np.asarray(lists), return_inverse=True)[1].reshape(-1).astype(np.intp)
+    order = np.lexsort((-s, which))
+    begins = np.flatnonzero(np.diff(which[order], prepend=-1))
+    rank = np.arange(len(s)) - np.repeat(begins, np.diff(begins, append=len(s))) + 1
+    place = 1.0 / np.log2(1.0 + rank)
+    changed = (np.diff(which[order], prepend=-1) != 0) | (np.diff(s[order], prepend=np.nan) != 0)
+    ties = np.flatnonzero(changed)
+    many = np.diff(ties, append=len(s))
+    out = np.empty(len(s))
+    out[order] = np.repeat(np.add.reduceat(place, ties) / many, many)
+    return out

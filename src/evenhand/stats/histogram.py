@@ -236,53 +236,6 @@ def kolmogorov_smirnov(a: Scores, b: Scores, *, level: float = 0.95) -> Inferenc
     )
 
 
-def wasserstein(a: Scores, b: Scores) -> float:
-    """∫|F_a − F_b|, in units of the score; NaN where a group is empty."""
-    if not (a.total > 0 and b.total > 0):
-        return float("nan")
-    gap = np.abs(np.cumsum(a.weight) / a.total - np.cumsum(b.weight) / b.total)
-    return float(np.sum(gap[:-1] * np.diff(a.values)))
-
-
-def wasserstein_test(a: Scores, b: Scores, *, seed: int, draws: int = 499, level: float = 0.95) -> Inference:
-    """Wasserstein-1 distance; p by drawing both groups from their pooled scores, `draws` times.
-
-    A distance cannot be below 0 and is above it by chance alone, so it has no symmetric interval: `detail` holds the
-    mean distance under equality, the noise floor.
-
-    >>> grid = np.arange(4.0)
-    >>> one = Scores(values=grid, weight=np.ones(4), weight2=np.ones(4), n=4)
-    >>> wasserstein_test(one, one, seed=0, draws=99).value
-    0.0
-    """
-    check_level(level)
-    method = f"Wasserstein-1 distance, p from {draws} draws of both groups from their pooled scores"
-    value = wasserstein(a, b)
-    if not np.isfinite(value):
-        return Inference(level=level, method=method, why_not="a group has no score")
-    pooled = a.weight + b.weight
-    few = pooled > 0
-    values, share = a.values[few], pooled[few] / pooled.sum()
-    if len(values) > 512:  # 512 bins of equal mass lose nothing that a p-value shows
-        edges = np.searchsorted(np.cumsum(share), np.linspace(0, 1, 513)[1:-1])
-        starts = np.unique(np.concatenate([[0], edges]))
-        share = np.add.reduceat(share, starts)
-        values = values[starts]
-    rng = np.random.default_rng(seed)
-    sizes = [max(1, round(s.n_effective)) for s in (a, b)]
-    drawn = [rng.multinomial(size, share / share.sum(), draws).cumsum(axis=1) / size for size in sizes]
-    distances = np.abs(drawn[0] - drawn[1])[:, :-1] @ np.diff(values)
-    p = (1 + int(np.sum(distances >= value - 1e-12))) / (draws + 1)
-    return Inference(
-        value=value,
-        p_value=p,
-        level=level,
-        method=method,
-        why_not="a distance is positive by chance alone, so it has no interval around 0; see p",
-        detail={"noise floor": float(distances.mean())},
-    )
-
-
 def weighted_quantile(
     values: npt.ArrayLike, q: npt.ArrayLike, weight: npt.ArrayLike | None = None
 ) -> FloatArray:
