@@ -1,22 +1,18 @@
 """Predictions: this table with intervals beside one sort and beside peers, as ratios in one run on the same data.
 
-    python benchmarks/predictions.py [--rows 1000000] [--stream 20000000]
+    python benchmarks/predictions.py [--rows 1000000]
 
 The table is timed from columns in memory to findings: values, 95 % intervals, p-values, verdicts. What comes before it
 when a user passes raw arrays (reading, checks, labels → codes) and after it (distances, curves, exhibits) is timed apart,
 and both are in "the whole audit". holisticai and fairlearn are timed where they are installed. CPU seconds, best of
-several; peak memory of the streamed run in a process of its own.
+several. Files that do not fit into memory: benchmarks/streaming.py.
 """
 
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -159,38 +155,10 @@ def peers(rows: dict[str, np.ndarray]) -> dict[str, float]:
     return times
 
 
-STREAM = """
-import resource, sys, time
-import evenhand as eh
-start = time.process_time()
-eh.audit_predictions(sys.argv[1], y_true="y", y_pred="p", groups="g", reference="0")
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(f"{time.process_time() - start:.1f} CPU s, peak {peak:.0f} MB")
-"""
-
-
-def stream(rows: int) -> str:
-    """A Parquet file of this many rows, written in pieces and audited in a process of its own."""
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "people.parquet"
-        piece = pa.table(people(1_000_000))
-        with parquet.ParquetWriter(path, piece.schema) as writer:
-            for i in range(max(1, rows // 1_000_000)):
-                writer.write_table(pa.table(people(1_000_000, seed=i)))
-        done = subprocess.run(
-            [sys.executable, "-c", STREAM, str(path)], capture_output=True, text=True, check=True
-        )
-    return done.stdout.strip()
-
-
 def main() -> None:
     """Print every figure with its ratio to one sort."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--stream", type=int, default=0)
     asked = parser.parse_args()
     rows = people(asked.rows)
     held = checked(rows)
@@ -202,8 +170,6 @@ def main() -> None:
     own = next(iter(times.values()))
     for name, seconds in times.items():
         print(f"  {name:60} {seconds:8.3f} s  {seconds / sort:8.1f} sorts  {seconds / own:8.1f} × the table")
-    if asked.stream:
-        print(f"  {asked.stream:,} rows from Parquet: {stream(asked.stream)}")
 
 
 if __name__ == "__main__":
