@@ -16,22 +16,20 @@ from evenhand._model import FloatArray
 from evenhand._result import Result
 from evenhand.audits import class_cells
 from evenhand.audits import classification as labels
-from evenhand.audits.class_cells import ClassSource
 from evenhand.audits.continuous import add_continuous
-from evenhand.audits.law import Tally, add_law, check_law, tally_of_cells, tally_of_rows
+from evenhand.audits.law import check_law
 from evenhand.audits.notebook import add_notebook
 from evenhand.audits.prediction_batches import Large, large_file
-from evenhand.audits.prediction_cells import selected_term
 from evenhand.audits.prediction_claims import TOLERANCES, tolerances
 from evenhand.audits.prediction_compare import Settings
+from evenhand.audits.prediction_law import law_of_cells, law_of_classes, law_of_rows, law_quantiles
 from evenhand.audits.prediction_regression import regression
-from evenhand.audits.prediction_rows import Missing, Named, Rows, crossed, gather, rows_of
+from evenhand.audits.prediction_rows import Missing, Named, Rows, gather, rows_of
 from evenhand.audits.prediction_source import from_file, from_rows
 from evenhand.audits.provenance import digest_of, provenance
 from evenhand.audits.ranked_lists import ranked_lists
 from evenhand.audits.scoring import Analysis
 from evenhand.measures.ranking import exposure
-from evenhand.stats.histogram import weighted_quantile
 from evenhand.stats.interval import check_level
 
 Task: TypeAlias = Literal["auto", "regression", "classification", "ranking"]
@@ -85,7 +83,7 @@ def audit_predictions(
         continuous: sensitive attributes that are numbers, e.g. age.
         interval: columns with the lower and upper bound of prediction intervals.
         pinball: τ in (0, 1) of a model that predicts the τ-quantile: adds the ratio of pinball losses.
-        weight: case weights. lists: which ranked list (query) a row is of, for ``task="ranking"``: ranks are counted in each
+        weight: case weights. lists: which ranked list (query) a row is of, which makes the task a ranking: ranks are counted in each
             list, exposures averaged over lists, and lists are the units of inference; nothing else is compared.
         features: columns for a model that does not name its own.
         missing: ``"drop"`` (counted and noted), ``"error"``, or ``"group"`` (missing labels are a group).
@@ -110,6 +108,12 @@ def audit_predictions(
     check_law(law)
     chosen = _quantiles(quantiles)
     analysis = Analysis()
+    if lists is not None:
+        if task not in ("auto", "ranking"):
+            raise UsageError(
+                "lists", "ranked lists belong to a ranking", given=task, expected='task="ranking"'
+            )
+        task = "ranking"
     asked = Asked(
         quantiles=chosen, task=task, positive=positive, crossing=intersections, law=law, missing=missing,
         reference=reference, tolerance=tolerance,
@@ -118,8 +122,6 @@ def audit_predictions(
         options={"measures": measures, "suggest": suggest_threshold, "replicates": replicates},
     )  # fmt: skip
     roles: dict[str, Any] = {"y_true": y_true, "y_score": y_score, "weight": weight, "lists": lists}
-    if lists is not None and task != "ranking":
-        raise UsageError("lists", "ranked lists belong to a ranking", given=task, expected='task="ranking"')
     large = large_file(data)
     if large is not None and _plain(y_pred, groups, control, *roles.values()):
         named = _names(large, y_pred, groups, control, interval, roles)
@@ -210,7 +212,9 @@ def _streamed(large: Large, named: Named, asked: Asked, analysis: Analysis, prog
         classes = class_cells.from_file(large, named, asked.positive, **read)
         source = classes.source
         if asked.law is not None:
-            _law_of_classes(source, asked, settings, analysis, weighted=named.weight is not None)
+            law_of_classes(
+                source, asked.positive, asked.law, settings, analysis, weighted=named.weight is not None
+            )
         kept = source.attributes if asked.crossing else named.groups
         labels.classification(
             replace(source, attributes=kept), settings, analysis, measures=asked.options["measures"]
@@ -218,24 +222,12 @@ def _streamed(large: Large, named: Named, asked: Asked, analysis: Analysis, prog
         counts = {"used": classes.used, "left out": classes.left}
     else:
         settings = _settings(asked, named, TOLERANCES)
-        at = _law_quantiles(asked)
-        streamed = from_file(
-            large, named, [*dict.fromkeys([*asked.quantiles, *at])], tau=asked.pinball, **read
-        )
+        at = [*asked.quantiles, *law_quantiles(asked.law, asked.quantiles)]
+        streamed = from_file(large, named, [*dict.fromkeys(at)], tau=asked.pinball, **read)
         cells = streamed.source
-        for q in at:
-            tallies = {
-                a: tally_of_cells(cells.cells(a, None), cells.everyone, selected_term(q))
-                for a in cells.attributes
-            }
-            _law_at(
-                tallies,
-                q,
-                cells.frame.thresholds[q],
-                asked,
-                settings,
-                analysis,
-                weighted=named.weight is not None,
+        if asked.law is not None:
+            law_of_cells(
+                cells, asked.law, asked.quantiles, settings, analysis, weighted=named.weight is not None
             )
         kept = cells.attributes if asked.crossing else named.groups
         regression(
@@ -278,7 +270,9 @@ def _audit(rows: Rows, task: Task, settings: Settings, analysis: Analysis, asked
         source = class_cells.from_rows(rows, asked.positive, crossing=asked.crossing)
         if asked.law is not None:
             wide = class_cells.from_rows(rows, asked.positive, crossing=True)
-            _law_of_classes(wide, asked, settings, analysis, weighted=rows.weight is not None)
+            law_of_classes(
+                wide, asked.positive, asked.law, settings, analysis, weighted=rows.weight is not None
+            )
         labels.classification(source, settings, analysis, measures=asked.options["measures"])
         predicted: FloatArray = np.zeros(len(rows))
         if rows.continuous:
@@ -286,7 +280,7 @@ def _audit(rows: Rows, task: Task, settings: Settings, analysis: Analysis, asked
             predicted = rows.labels["y_pred"].is_level(label).astype(float)
     else:
         if asked.law is not None:
-            _law_of_rows(rows, asked, settings, analysis)
+            law_of_rows(rows, asked.law, asked.quantiles, settings, analysis)
         predicted = rows.columns["y_pred"]
         if _is_notebook(asked.options["measures"]):
             add_notebook(analysis, rows.columns, rows.groups, settings.reference)
@@ -355,64 +349,6 @@ def _names(
 
 def _is_notebook(measures: str | Sequence[str]) -> bool:
     return measures == "notebook-2022" or list(measures) == ["notebook-2022"]
-
-
-def _law_quantiles(asked: Asked) -> Sequence[float]:
-    """The quantiles of the scores at which a law's tables are made."""
-    return () if asked.law is None else (0.5,) if asked.law == "ll144" else asked.quantiles
-
-
-def _law_of_rows(rows: Rows, asked: Asked, settings: Settings, analysis: Analysis) -> None:
-    p, at = rows.columns["y_pred"], _law_quantiles(asked)
-    attributes = dict(rows.groups)
-    if len(attributes) > 1:
-        attributes[" & ".join(attributes)] = crossed(attributes)
-    for q, threshold in zip(at, weighted_quantile(p, at, rows.weight).tolist(), strict=True):
-        tallies = {name: tally_of_rows(p > threshold, f, rows.weight) for name, f in attributes.items()}
-        _law_at(tallies, q, threshold, asked, settings, analysis, weighted=rows.weight is not None)
-
-
-def _law_at(
-    tallies: Mapping[str, Tally],
-    q: float,
-    threshold: float,
-    asked: Asked,
-    settings: Settings,
-    analysis: Analysis,
-    *,
-    weighted: bool,
-) -> None:
-    """The tables of those above one threshold."""
-    what = "the median" if q == 0.5 else f"quantile {q:g}"
-    add_law(
-        analysis,
-        asked.law or "",
-        tallies,
-        weighted=weighted,
-        scored=True,
-        rule=f"Selected: a score strictly above {what} of everyone's scores, {threshold:g}",
-        reference=settings.reference,
-        level=settings.level,
-        at="" if asked.law == "ll144" else f" at q={q:g}",
-    )
-
-
-def _law_of_classes(
-    source: ClassSource, asked: Asked, settings: Settings, analysis: Analysis, *, weighted: bool
-) -> None:
-    """The tables of those who got the favourable class."""
-    label = class_cells.positive_label(source.levels, asked.positive)
-    everyone = source.everyone(label)
-    add_law(
-        analysis,
-        asked.law or "",
-        {a: tally_of_cells(source.cells(label, a, None), everyone, "sel") for a in source.attributes},
-        weighted=weighted,
-        scored=False,
-        rule=f"Selected: {label}",
-        reference=settings.reference,
-        level=settings.level,
-    )
 
 
 def _references(reference: str | Mapping[str, str] | None, named: Named) -> dict[str, str]:

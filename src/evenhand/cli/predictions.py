@@ -71,7 +71,9 @@ def predictions(
     weight: Annotated[str | None, typer.Option("--weight", help="Column with case weights.")] = None,
     lists: Annotated[
         str | None,
-        typer.Option("--list", help="Column with the ranked list (query) of a row; with --task ranking."),
+        typer.Option(
+            "--list", help="Column with the ranked list (query) of a row; makes the task a ranking."
+        ),
     ] = None,
     missing: Annotated[str, typer.Option("--missing", help="drop (and count), error, or group.")] = "drop",
     quantile: Annotated[
