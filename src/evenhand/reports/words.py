@@ -276,7 +276,7 @@ def advice(result: Result) -> list[str]:
         )
     if tally["inconclusive"]:
         lines.append(
-            "Inconclusive does not mean fair: the data could neither show a gap nor rule one out. "
+            "Inconclusive does not mean fair: the data could show neither a gap beyond the tolerance nor its absence. "
             "More texts, names or rows narrow the interval."
         )
     if tally["within tolerance"] and not tally["disparity"] and not tally["inconclusive"]:
