@@ -37,6 +37,18 @@ def test_a_header_of_word2vec_text_is_no_word(tmp_path: Path) -> None:
     assert found.problems == ()
 
 
+@pytest.mark.parametrize("block", [9, 10, 11, 12, 1 << 20])
+@pytest.mark.parametrize("end", ["", "\n", " ", " \n", "  \n \n"])
+def test_blank_lines_and_spaces_at_either_end_are_no_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, block: int
+) -> None:
+    """Blank lines, and a space behind the last number, with and without a line end, wherever the file is divided."""
+    monkeypatch.setattr("evenhand.embeddings.readers.BLOCK", block)
+    found = vectors(write(tmp_path / "v.txt", "\nman 1 2 3\n\nwoman 4 5 6" + end))
+    assert found.words == ("man", "woman")
+    np.testing.assert_allclose(found.unit[1], np.array([4, 5, 6]) / np.sqrt(77), rtol=1e-6)
+
+
 def test_a_file_shorter_than_its_header_is_said_to_be_cut(tmp_path: Path) -> None:
     """What is there is kept, and the reader says that words are missing."""
     found = vectors(write(tmp_path / "v.vec", "5 2\nman 1 2\nwoman 4 5\n"))

@@ -212,8 +212,8 @@ def _tidied(block: bytes) -> bytes:
 def _trailing(block: bytes) -> bool:
     """Whether a line ends with a space; looking at the ends of lines is faster than searching for both bytes."""
     buffer = np.frombuffer(block, dtype=np.uint8)
-    ends = np.flatnonzero(buffer == 10)
-    return bool((buffer[ends - 1] == 32).any())
+    ends = np.flatnonzero(buffer[1:] == 10)
+    return bool((buffer[ends] == 32).any())
 
 
 def _numbers(
