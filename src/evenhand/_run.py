@@ -18,7 +18,7 @@ import numpy.typing as npt
 from evenhand._errors import BudgetSpent
 from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject
 from evenhand._store import Journal
-from evenhand.subjects.wrappers import Arrivals, Batched, Cached, Streaming, gather
+from evenhand.subjects.wrappers import Arrivals, Batched, Cached, Streaming, batches_itself, gather
 
 Progress = Callable[[int, int], None]
 """Called with (rows asked so far, rows failed so far) after every batch."""
@@ -59,7 +59,8 @@ def ask(
 
     Args:
         plan: generator of Probes; it is sent the Replies to each batch (their mean over repeats).
-        executor: runs the batches of one plan step side by side; any `concurrent.futures.Executor`.
+        executor: runs the batches of one plan step side by side; any `concurrent.futures.Executor`. Not used for a subject
+            that keeps its own requests in flight: its rate and its number of requests would no longer hold.
         journal: replies known to it are not asked again; what arrives is kept at once.
         repeats: identical calls on purpose, kept apart by the factor `repeat`.
         batch_size: most inputs in one call of the subject.
@@ -73,6 +74,7 @@ def ask(
     """
     columns = _Columns(keep)
     stopped: str | None = None
+    executor = None if batches_itself(subject) else executor
 
     def report(rows: int, failed: int) -> None:
         if progress is not None:

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,21 @@ def test_ctrl_c_does_not_wait_for_a_service_that_asks_for_an_hour(double: Any, t
         start = time.monotonic()
         ended = _interrupted_after(0.3, services(double.url, concurrency=2)["perspective"], journal, 4)
     assert ended - start < 20
+
+
+def test_a_rate_holds_across_calls_and_whatever_the_executor(double: Any) -> None:
+    """Calls one after another and side by side share one rate, and an executor multiplies neither rate nor requests."""
+    model = subject("perspective", endpoint_url=double.url, attributes="TOXICITY", rate=40.0, concurrency=4)
+    for at in range(5):
+        model([f"a{at}", f"b{at}"])
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(model, [[f"c{i}"] for i in range(4)]))
+        ask(plan(10, batch=10), model, executor=pool, batch_size=1)
+    gaps = np.diff(sorted(double.times))
+    assert len(gaps) == 23
+    assert double.times[-1] - double.times[0] >= 0.98 * 23 / 40
+    assert double.most_in_flight <= 4
+    assert np.median(gaps) == pytest.approx(1 / 40, rel=0.3)
 
 
 def test_a_service_that_hangs_is_given_up_and_asked_again(double: Any) -> None:

@@ -15,6 +15,7 @@ import logging
 import queue
 import random
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -106,6 +107,10 @@ class Service:
     wait_initial: float = 0.5
     wait_max: float = 60.0
     breaker: int = 10
+    paces: tuple[_Pace, _Pace] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "paces", (_Pace(self.rate), _Pace(self.characters)))
 
     @property
     def id(self) -> str:
@@ -169,18 +174,22 @@ def _together(items: list[tuple[list[int], Replies]]) -> tuple[npt.NDArray[np.in
 
 @dataclass
 class _Pace:
-    """Evenly spaced permission: the next one is due 1/rate after the last, by the monotonic clock of the loop."""
+    """Evenly spaced permission: the next one is due 1/rate after the last, by the monotonic clock.
+
+    It belongs to the service, not to one call of it, so the rate holds across calls and across threads.
+    """
 
     rate: float | None
     due: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     async def wait(self, amount: float = 1.0) -> None:
         if not self.rate:
             return
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        start = max(now, self.due)
-        self.due = start + amount / self.rate
+        now = time.monotonic()
+        with self.lock:
+            start = max(now, self.due)
+            self.due = start + amount / self.rate
         if start > now:
             await asyncio.sleep(start - now)
 
@@ -245,7 +254,6 @@ class _Driver:
         self.loop = asyncio.get_running_loop()
         service, size = self.service, max(1, self.service.endpoint.batch)
         chunks = iter([self.rows[at : at + size] for at in range(0, len(self.rows), size)])
-        calls, characters = _Pace(service.rate), _Pace(service.characters)
         timeout = aiohttp.ClientTimeout(total=service.timeout)
         connector = aiohttp.TCPConnector(limit=service.concurrency)
         async with (
@@ -253,17 +261,15 @@ class _Driver:
             asyncio.TaskGroup() as workers,
         ):
             for _ in range(min(service.concurrency, -(-len(self.rows) // size))):
-                workers.create_task(self._work(session, chunks, calls, characters))
+                workers.create_task(self._work(session, chunks))
                 await asyncio.sleep(STAGGER)
 
-    async def _work(
-        self, session: aiohttp.ClientSession, chunks: Iterator[list[int]], calls: _Pace, characters: _Pace
-    ) -> None:
+    async def _work(self, session: aiohttp.ClientSession, chunks: Iterator[list[int]]) -> None:
         for rows in chunks:
             if self.stopping.is_set():
                 return
             part = [self.inputs[row] for row in rows]
-            replies = await self._answer(session, part, calls, characters)
+            replies = await self._answer(session, part)
             await self._hand_over(rows, replies)
             again = [at for at, reason in replies.errors.items() if isinstance(reason, PartialFailure)]
             for _ in range(
@@ -271,7 +277,7 @@ class _Driver:
             ):  # rows that failed inside a good answer are asked alone
                 if not again or self.stopping.is_set():
                     break
-                replies = await self._answer(session, [part[at] for at in again], calls, characters)
+                replies = await self._answer(session, [part[at] for at in again])
                 await self._hand_over([rows[at] for at in again], replies)
                 again = [
                     again[at] for at, reason in replies.errors.items() if isinstance(reason, PartialFailure)
@@ -302,10 +308,9 @@ class _Driver:
         except queue.Full:
             asyncio.get_running_loop().call_later(TOGETHER, self._flush)
 
-    async def _answer(
-        self, session: aiohttp.ClientSession, part: list[Any], calls: _Pace, characters: _Pace
-    ) -> Replies:
+    async def _answer(self, session: aiohttp.ClientSession, part: list[Any]) -> Replies:
         service = self.service
+        calls, characters = service.paces
 
         async def once() -> Replies:
             if calls.rate:
