@@ -150,21 +150,29 @@ class Service:
         thread = threading.Thread(target=driver.run, name="evenhand-service", daemon=True)
         thread.start()
         try:
-            while (item := arrived.get()) is not None:
+            while (item := _next(arrived)) is not None:
                 if isinstance(item, BaseException):
                     raise item
                 yield _together(item)
         except KeyboardInterrupt:  # what is in flight is paid for: it is handed over before the run ends
             driver.stopping.set()
             thread.join(GRACE)
-            driver.cancel()
-            thread.join()
+            driver.end(thread)
             if left := driver.left():
                 yield _together(left)
             raise
         finally:
-            driver.cancel()
-            thread.join()
+            driver.end(thread)
+
+
+def _next(arrived: queue.Queue[Any]) -> Any:
+    """What comes next; wakes up now and then, since a wait without end cannot be interrupted everywhere (on Windows, and
+    where a library has put its own handler of Ctrl-C in place)."""
+    while True:
+        try:
+            return arrived.get(timeout=0.2)
+        except queue.Empty:
+            continue
 
 
 def _together(items: list[tuple[list[int], Replies]]) -> tuple[npt.NDArray[np.intp], Replies]:
@@ -213,12 +221,14 @@ class _Driver:
     loop: asyncio.AbstractEventLoop | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
 
-    def cancel(self) -> None:
-        """Ends the loop now, whatever it waits for; does nothing where it has ended."""
+    def end(self, thread: threading.Thread) -> None:
+        """Ends the loop now, whatever it waits for, and its thread; does nothing where they have ended."""
         self.stopping.set()
-        if self.loop is not None:
-            with contextlib.suppress(RuntimeError):  # closed already
-                self.loop.call_soon_threadsafe(_cancel_all, self.loop)
+        while thread.is_alive():
+            if self.loop is not None:
+                with contextlib.suppress(RuntimeError):  # closed in this moment
+                    self.loop.call_soon_threadsafe(_cancel_all, self.loop)
+            thread.join(0.1)
 
     def left(self) -> list[tuple[list[int], Replies]]:
         """What arrived and was not handed over; for the time after the loop has ended."""
