@@ -18,17 +18,11 @@ from evenhand._result import Result
 from evenhand._run import Progress
 from evenhand._store import Journal
 from evenhand.audits.attack_asking import Asking, attacked_subject
+from evenhand.audits.attack_confirmation import Confirmed, halves, plan_confirmation
 from evenhand.audits.attack_exhibits import add_exhibits, traces
 from evenhand.audits.attack_field import Field, Match, field_of
 from evenhand.audits.attack_findings import Attacked, add_findings
-from evenhand.audits.attack_search import (
-    Confirmed,
-    Effort,
-    halves,
-    plan_again,
-    plan_confirmation,
-    plan_searches,
-)
+from evenhand.audits.attack_search import Effort, plan_again, plan_searches
 from evenhand.audits.attack_setup import Axis, axes_of
 from evenhand.audits.provenance import digest_of, provenance
 from evenhand.audits.scoring import Analysis

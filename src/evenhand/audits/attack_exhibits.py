@@ -11,7 +11,7 @@ import numpy as np
 from evenhand._model import Exhibit, FloatArray, Scalar
 from evenhand.audits.attack_field import Field
 from evenhand.audits.attack_findings import Attacked
-from evenhand.audits.attack_search import Moves, altered, rate_over
+from evenhand.audits.attack_records import Moves, altered, rate_over
 from evenhand.audits.scoring import Analysis
 from evenhand.embeddings.dictionary import kind_of
 from evenhand.plans.goal import Goal
@@ -170,21 +170,21 @@ def _carried(attacked: Sequence[Attacked]) -> Exhibit:
 def _tallies(one: Attacked, s: int) -> dict[tuple[int, int], _Tally]:
     found: dict[tuple[int, int], _Tally] = {}
     records, sites = one.whole, one.field.sites
-    for (k, side, t), moves in records.moves.items():
-        if k == 0 and side == s and one.texts[t]:
+    for (_, side, t), moves in records.changes.first(np.broadcast_to(one.texts, records.won.shape)):
+        if side == s:
             for site, row in moves:
                 tally = found.setdefault((sites[t][site].row, row), _Tally())
                 tally.texts += 1
-                tally.flips += bool(records.won[k, side, t])
-                tally.moved.append(float(records.moved[k, side, t]))
+                tally.flips += bool(records.won[0, side, t])
+                tally.moved.append(float(records.moved[0, side, t]))
     if one.confirmed is not None:
-        for (k, side, t), moves in one.confirmed.applied.items():
-            if k == 0 and side == s and one.confirmed.open[k, side, t]:
+        for (_, side, t), moves in one.confirmed.changes.first(one.confirmed.open):
+            if side == s:
                 for site, row in moves:
                     if (tally_ := found.get((sites[t][site].row, row))) is not None:
                         tally_.unseen += 1
-                        tally_.unseen_flips += bool(one.confirmed.won[k, side, t])
-                        tally_.unseen_moved.append(float(one.confirmed.moved[k, side, t]))
+                        tally_.unseen_flips += bool(one.confirmed.won[0, side, t])
+                        tally_.unseen_moved.append(float(one.confirmed.moved[0, side, t]))
     return found
 
 
@@ -225,13 +225,10 @@ def _pairs(attacked: Sequence[Attacked]) -> Exhibit:
     rows: list[Row] = []
     for one in attacked:
         rng = np.random.default_rng(0)
-        names = [one.field.axis.name, *(d.name for d in one.field.placebos.directions)]
         groups: dict[tuple[str, str], list[tuple[int, Moves]]] = {}
-        for (k, s, t), moves in sorted(one.whole.moves.items()):
-            if one.whole.won[k, s, t]:
-                name = one.field.axis.sides[s].name if k == 0 else names[k]
-                kind = "asked for" if k == 0 else "placebo"
-                groups.setdefault((kind, name if k == 0 else ""), []).append((t, moves))
+        for (k, s, t), moves in one.whole.changes.select(one.whole.won):
+            kind, name = ("asked for", one.field.axis.sides[s].name) if k == 0 else ("placebo", "")
+            groups.setdefault((kind, name), []).append((t, moves))
         for (kind, name), listed in groups.items():
             for i in rng.permutation(len(listed))[:MOST_PAIRS].tolist():
                 t, moves = listed[i]
@@ -279,9 +276,7 @@ def traces(
 def _steps(one: Attacked) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     records, f = one.whole, one.field
     for s, side in enumerate(f.axis.sides):
-        flips = [
-            (t, m) for (k, ss, t), m in records.moves.items() if k == 0 and ss == s and records.won[0, s, t]
-        ]
+        flips = [(t, moves) for (_, side, t), moves in records.changes.first(records.won) if side == s]
         flips.sort(key=lambda item: (len(item[1]), -records.moved[0, s, item[0]], item[0]))
         for t, moves in _varied(flips, f)[:MOST_TRACES]:
             listed = [("", f.contexts.texts[t])]
