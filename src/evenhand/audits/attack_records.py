@@ -159,14 +159,14 @@ def altered(laid: Field, text: int, moves: Moves) -> str:
 
 def distinct(rows: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
     """(where each distinct row is first met, which of them each row is); a row of nothing but −1 is none: −1."""
-    rows = np.ascontiguousarray(rows)
     number = np.full(len(rows), -1, dtype=np.int64)
-    if not rows.size:
-        return np.empty(0, dtype=np.int64), number
     some = np.flatnonzero((rows >= 0).any(axis=1))
-    keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[some].ravel().tolist()
+    width = rows.itemsize * rows.shape[1]
+    joined = rows[some].tobytes()
     known: dict[bytes, int] = {}
-    number[some] = [known.setdefault(key, len(known)) for key in keys]
+    number[some] = [
+        known.setdefault(joined[i * width : (i + 1) * width], len(known)) for i in range(len(some))
+    ]
     first = np.full(len(known), -1, dtype=np.int64)
     first[number[some][::-1]] = some[::-1]
     return first, number

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import accumulate
@@ -55,18 +55,6 @@ class TextTasks:
     base_loss: float
     seeds: IntArray
     key: Any = None
-
-    def render(self, changes: Sequence[int]) -> str:
-        """The text with some words changed: the numbers of the changes, ascending."""
-        if len(changes) == 1:
-            start, end = self.spans[self.place[changes[0]]]
-            return self.text[:start] + self.words[changes[0]] + self.text[end:]
-        pieces, at = [], 0
-        for change in changes:
-            start, end = self.spans[self.place[change]]
-            pieces += [self.text[at:start], self.words[change]]
-            at = end
-        return "".join([*pieces, self.text[at:]])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -193,36 +181,57 @@ def search(name: str, **options: Any) -> MakesSearch:
 _NOT_OPTIONS = frozenset({"block", "problem", "max_queries", "seed"})
 
 
-@dataclass(kw_only=True)
 class _Memory:
-    """What was asked in a block, by text and by set of changes, and the scores."""
+    """The texts that were asked in a block, and their scores."""
 
-    block: SearchBlock
-    scores: FloatArray
-    by_text: dict[str, int] = field(default_factory=dict)
-    by_set: dict[bytes, int] = field(default_factory=dict)
+    def __init__(self, block: SearchBlock, columns: int) -> None:
+        self.block = block
+        self.scores: FloatArray = np.empty((0, columns))
+        self._row: dict[str, int] = {}
+        self._texts = [part.text for part in block.parts]
+        self._spans = [part.spans[p] for part in block.parts for p in part.place]
+        self._words = [word for part in block.parts for word in part.words]
 
     def wanted(self, states: States) -> tuple[list[str], IntArray]:
-        """Texts not asked before in this block, and the memory's row of every state."""
-        sets = np.ascontiguousarray(np.sort(states.changes, axis=1))
-        keys: list[bytes] = sets.view(np.dtype((np.void, sets.itemsize * sets.shape[1]))).ravel().tolist()
-        by_set, by_text = self.by_set, self.by_text
-        fresh = [i for i, key in enumerate(keys) if key not in by_set]
-        parts = self.block.text[states.task[fresh]].tolist()
+        """Texts not asked before in this block, and the memory's row of every state; equal states are rendered once."""
+        sets = np.sort(states.changes, axis=1)
+        first, number = _distinct(sets, len(self._words))
         asked: list[str] = []
-        for i, part, changes in zip(fresh, parts, sets[fresh].tolist(), strict=True):
-            if keys[i] not in by_set:
-                text = self.render(part, changes)
-                row = by_text.setdefault(text, len(by_text))
-                if row == len(self.scores) + len(asked):
-                    asked.append(text)
-                by_set[keys[i]] = row
-        rows = np.fromiter(map(by_set.__getitem__, keys), dtype=np.int64, count=len(keys))
-        return asked, rows
+        rows = np.empty(len(first), dtype=np.int64)
+        texts = self.block.text[states.task[first]].tolist()
+        for i, (part, changes) in enumerate(zip(texts, sets[first].tolist(), strict=True)):
+            text = self._render(part, changes)
+            rows[i] = row = self._row.setdefault(text, len(self._row))
+            if row == len(self.scores) + len(asked):
+                asked.append(text)
+        return asked, rows[number]
 
-    def render(self, part: int, changes: list[int]) -> str:
-        first = int(self.block.first[part])
-        return self.block.parts[part].render([c - first for c in changes if c >= 0])
+    def _render(self, part: int, changes: list[int]) -> str:
+        text = self._texts[part]
+        if len(changes) == 1:
+            start, end = self._spans[changes[0]]
+            return text[:start] + self._words[changes[0]] + text[end:]
+        pieces, at = [], 0
+        for change in changes:
+            if change >= 0:
+                start, end = self._spans[change]
+                pieces += (text[at:start], self._words[change])
+                at = end
+        return "".join(pieces) + text[at:]
+
+
+def _distinct(sets: IntArray, changes: int) -> tuple[IntArray, IntArray]:
+    """(first row of each distinct set of changes, which of these each row is), in the order of the rows."""
+    key, size = np.zeros(len(sets), dtype=np.int64), 1
+    for column in sets.T:
+        if size * (changes + 1) > np.iinfo(np.int64).max:
+            key, size = np.unique(key, return_inverse=True)[1], len(key)
+        key, size = key * (changes + 1) + column + 1, size * (changes + 1)
+    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[number]
 
 
 def lockstep(
@@ -243,7 +252,7 @@ def lockstep(
     for parts in blocks:
         block = SearchBlock.of(parts)
         number = np.array([p.number for p in parts], dtype=np.int64)[block.text]
-        memory = _Memory(block=block, scores=np.empty((0, len(names))))
+        memory = _Memory(block, len(names))
         current = make(block, max_queries=max_queries)
         answer: tuple[FloatArray, BoolArray] | None = None
         while True:
