@@ -79,7 +79,9 @@ def learned(laid: Field, records: Records, seen: BoolArray) -> Lexicon:
     codes, of = np.unique(
         np.repeat(keys[:, 0] * state.shape[1] + keys[:, 1], sizes) * n + edges[at], return_inverse=True
     )
-    return Lexicon(edges=n, codes=codes, worth=np.bincount(of, np.repeat(worth, sizes), minlength=len(codes)))
+    carried = np.zeros(len(codes))
+    np.add.at(carried, of, np.repeat(worth, sizes))
+    return Lexicon(edges=n, codes=codes, worth=carried)
 
 
 def plan_confirmation(

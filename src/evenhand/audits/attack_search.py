@@ -143,7 +143,7 @@ def _numbered(
 
 def _states(tasks: TextTasks, effort: Effort) -> IntArray:
     """States of each search, at most (estimated)."""
-    return np.minimum(effort.max_queries, 8 * (tasks.tasks >= 0).sum(axis=1))
+    return np.asarray(np.minimum(effort.max_queries, 8 * (tasks.tasks >= 0).sum(axis=1)))
 
 
 def _divided(tasks: TextTasks, effort: Effort) -> Iterator[TextTasks]:

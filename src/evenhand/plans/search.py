@@ -211,7 +211,8 @@ class _Memory:
         if len(changes) == 1:
             start, end = self._spans[changes[0]]
             return text[:start] + self._words[changes[0]] + text[end:]
-        pieces, at = [], 0
+        pieces: list[str] = []
+        at = 0
         for change in changes:
             if change >= 0:
                 start, end = self._spans[change]
