@@ -148,7 +148,7 @@ def attack(
     parts: Any = from_path(tagger).function if isinstance(tagger, str) else tagger
     effort = Effort(
         make=_search(search, search_options), max_queries=max_queries, max_changed=max_changed, seed=seed,
-        block=50_000 if budget is None else max(200, budget // 10),
+        block=200_000 if budget is None else max(200, budget // 10),
     )  # fmt: skip
     bounds = (float("-inf"), tolerance_of(tolerance)[1])
     chosen = attacked_subject(subject, labels, budget, rate)

@@ -70,14 +70,11 @@ def learned(laid: Field, records: Records, seen: BoolArray) -> Lexicon:
     state = records.changes.state
     keys = np.argwhere((state >= 0) & seen)
     where = tuple(keys.T)
-    begin, _, edges = records.changes.flat()
-    sizes = np.diff(begin)[state[where]]
+    sizes, _, edges = records.changes.within(state[where])
     worth = (records.won[where] + 1e-6 * np.tanh(records.moved[where])) / np.maximum(sizes, 1)
-    starts = np.cumsum(sizes) - sizes
-    at = np.arange(sizes.sum()) - np.repeat(starts - begin[state[where]], sizes)
     n = len(laid.pool.candidate)
     codes, of = np.unique(
-        np.repeat(keys[:, 0] * state.shape[1] + keys[:, 1], sizes) * n + edges[at], return_inverse=True
+        np.repeat(keys[:, 0] * state.shape[1] + keys[:, 1], sizes) * n + edges, return_inverse=True
     )
     carried = np.zeros(len(codes))
     np.add.at(carried, of, np.repeat(worth, sizes))

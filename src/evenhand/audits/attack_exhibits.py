@@ -225,16 +225,22 @@ def _pairs(attacked: Sequence[Attacked]) -> Exhibit:
     rows: list[Row] = []
     for one in attacked:
         rng = np.random.default_rng(0)
-        groups: dict[tuple[str, str], list[tuple[int, Moves]]] = {}
-        for (k, s, t), moves in one.whole.changes.select(one.whole.won):
-            kind, name = ("asked for", one.field.axis.sides[s].name) if k == 0 else ("placebo", "")
-            groups.setdefault((kind, name), []).append((t, moves))
-        for (kind, name), listed in groups.items():
-            for i in rng.permutation(len(listed))[:MOST_PAIRS].tolist():
-                t, moves = listed[i]
+        won = one.whole.won & (one.whole.changes.state >= 0)
+        direction, side = np.ogrid[: won.shape[0], : won.shape[1]]
+        groups = [
+            ("asked for", name.name, (direction == 0) & (side == s))
+            for s, name in enumerate(one.field.axis.sides)
+        ]
+        for kind, name, part in [*groups, ("placebo", "placebos", (direction > 0) & (side >= 0))]:
+            flips = np.argwhere(won & part[:, :, None])
+            drawn = flips[rng.permutation(len(flips))[:MOST_PAIRS]]
+            group = np.zeros_like(won)
+            group[tuple(drawn.T)] = True
+            moves = dict(one.whole.changes.select(group))
+            for k, s, t in drawn.tolist():
                 rows.append(
-                    {"kind": kind, "direction": name or "placebos", "before": one.field.contexts.texts[t],
-                     "after": altered(one.field, t, moves)}
+                    {"kind": kind, "direction": name, "before": one.field.contexts.texts[t],
+                     "after": altered(one.field, t, moves[k, s, t])}
                 )  # fmt: skip
     return Exhibit(
         title="Flips for people to judge",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,22 +50,23 @@ class Changes:
         self._sites.append(sites[edges >= 0])
         self._edges.append(edges[edges >= 0])
 
-    def flat(self) -> tuple[IntArray, IntArray, IntArray]:
-        """(where the changes of each state begin, site of every change, edge of every change)."""
+    def within(self, states: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """(number of changes of each of some states; site, edge of all these changes, one state behind the other)."""
         for parts in (self._sizes, self._sites, self._edges):
             parts[:] = [np.concatenate([np.empty(0, dtype=np.int64), *parts])]
-        return np.concatenate([[0], np.cumsum(self._sizes[0])]), self._sites[0], self._edges[0]
+        sizes = self._sizes[0][states]
+        begin = (np.cumsum(self._sizes[0]) - self._sizes[0])[states]
+        at = np.arange(sizes.sum()) + np.repeat(begin - (np.cumsum(sizes) - sizes), sizes)
+        return sizes, self._sites[0][at], self._edges[0][at]
 
     def select(self, chosen: BoolArray) -> list[tuple[Key, Moves]]:
         """The changes of some (directions, sides, texts), in their order; without those where nothing was changed."""
         keys = np.argwhere(chosen & (self.state >= 0))
-        begin, sites, edges = self.flat()
-        states = self.state[tuple(keys.T)]
-        moves = list(zip(sites.tolist(), self.rows[edges].tolist(), strict=True))
-        starts, ends = begin[states].tolist(), begin[states + 1].tolist()
+        sizes, sites, edges = self.within(self.state[tuple(keys.T)])
+        moves = zip(sites.tolist(), self.rows[edges].tolist(), strict=True)
         return [
-            ((k, s, t), tuple(moves[a:b]))
-            for (k, s, t), a, b in zip(keys.tolist(), starts, ends, strict=True)
+            ((k, s, t), tuple(islice(moves, size)))
+            for (k, s, t), size in zip(keys.tolist(), sizes.tolist(), strict=True)
         ]
 
     def first(self, chosen: BoolArray) -> list[tuple[Key, Moves]]:

@@ -34,7 +34,7 @@ class Effort:
     max_queries: int
     max_changed: float
     seed: int
-    block: int = 50_000
+    block: int = 200_000
 
 
 def plan_searches(

@@ -8,7 +8,7 @@ does not matter.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -196,29 +196,27 @@ class _Memory:
         """Texts not asked before in this block, and the memory's row of every state; equal states are rendered once."""
         sets = np.sort(states.changes, axis=1)
         first, number = _distinct(sets, len(self._words))
-        asked: list[str] = []
-        rows = np.empty(len(first), dtype=np.int64)
-        texts = self.block.text[states.task[first]].tolist()
-        for i, (part, changes) in enumerate(zip(texts, sets[first].tolist(), strict=True)):
-            text = self._render(part, changes)
-            rows[i] = row = self._row.setdefault(text, len(self._row))
-            if row == len(self.scores) + len(asked):
+        known, asked, rows = self._row, [], []
+        for text in self._rendered(self.block.text[states.task[first]].tolist(), sets[first].tolist()):
+            row = known.get(text)
+            if row is None:
+                row = known[text] = len(known)
                 asked.append(text)
-        return asked, rows[number]
+            rows.append(row)
+        return asked, np.array(rows, dtype=np.int64)[number]
 
-    def _render(self, part: int, changes: list[int]) -> str:
-        text = self._texts[part]
-        if len(changes) == 1:
-            start, end = self._spans[changes[0]]
-            return text[:start] + self._words[changes[0]] + text[end:]
-        pieces: list[str] = []
-        at = 0
-        for change in changes:
-            if change >= 0:
-                start, end = self._spans[change]
-                pieces += (text[at:start], self._words[change])
-                at = end
-        return "".join(pieces) + text[at:]
+    def _rendered(self, parts: list[int], sets: list[list[int]]) -> Iterator[str]:
+        """The texts `parts` with these changes, each set ascending."""
+        texts, spans, words = self._texts, self._spans, self._words
+        for part, changes in zip(parts, sets, strict=True):
+            text = texts[part]
+            made, at = "", 0
+            for change in changes:
+                if change >= 0:
+                    start, end = spans[change]
+                    made += f"{text[at:start]}{words[change]}"
+                    at = end
+            yield made + text[at:]
 
 
 def _distinct(sets: IntArray, changes: int) -> tuple[IntArray, IntArray]:
