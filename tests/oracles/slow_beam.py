@@ -2,73 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from evenhand.plans.problem import Move, Outcome, State
+from evenhand.plans.problem import Move, Outcome, Problem, ProblemSearch, State, side_by_side
 
 INF = float("inf")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Slow:
-    """Outcome, mean effect of the single changes, and all states asked, step by step."""
-
-    outcome: Outcome
-    single_mean: float | None
-    asked: list[list[State]]
-
-
-def slow_beam(
-    counts: list[int],
-    limit: int,
-    base: float,
-    answer: Callable[[State], tuple[float, bool]],
-    *,
-    max_queries: int,
-    width: int = 5,
-    branch: int = 12,
-) -> Slow:
-    """`counts`: candidates of each place; `answer`: (loss, won) of a state, where infinity is worst."""
-    longest = max(counts, default=0)
-    singles: list[State] = [((p, c),) for c in range(longest) for p, n in enumerate(counts) if c < n]
-    singles = singles[:max_queries] if limit > 0 else []
+def one_beam(problem: Problem, *, max_queries: int, width: int = 5, branch: int = 12) -> ProblemSearch:
+    """Single changes, then the most promising combinations of a kept state with the best single change of a place."""
+    longest = max(problem.counts, default=0)
+    singles: list[State] = [((p, c),) for c in range(longest) for p, n in enumerate(problem.counts) if c < n]
     bit = {state[0]: 1 << i for i, state in enumerate(singles)}
-    best: tuple[bool, float, State] = (False, base, ())
-    mean: float | None = None
-    asked: list[list[State]] = []
-    states, moves, queries = singles, None, 0
+    best: tuple[bool, float, State] = (False, problem.base_loss, ())
+    states = singles[:max_queries] if problem.limit > 0 else []
+    moves: list[tuple[float, Move]] | None = None
+    queries = depth = 0
     while states:
-        asked.append(states)
+        losses, wins = yield states
         queries += len(states)
-        answers = [answer(state) for state in states]
-        ranked = sorted(zip(answers, states, strict=True), key=lambda item: item[0][0])
-        if len(asked) == 1:
-            finite = [loss for loss, _ in answers if loss < INF]
-            mean = base - sum(finite) / len(finite) if finite else None
-        won = [(loss, state) for (loss, wins), state in ranked if wins]
+        depth += 1
+        ranked = sorted(zip(losses, wins, states, strict=True), key=lambda item: item[0])
+        won = [(loss, state) for loss, win, state in ranked if win]
         if won:
             best = (True, *won[0])
-        elif ranked[0][0][0] < best[1]:
-            best = (False, ranked[0][0][0], ranked[0][1])
-        if best[0] or len(asked) >= limit:
+        elif ranked[0][0] < best[1]:
+            best = (False, ranked[0][0], ranked[0][2])
+        if best[0] or depth >= problem.limit:
             break
-        if moves is None:
-            moves = _moves(ranked, base, branch)
-        front = [(loss, state) for (loss, _), state in ranked[:width] if loss < INF]
-        states = _children(front, moves, bit, min(width, max_queries - queries))
-    outcome = Outcome(state=best[2], won=best[0], loss=best[1], queries=queries)
-    return Slow(outcome=outcome, single_mean=mean, asked=asked)
+        front = [(loss, state) for loss, _, state in ranked if loss < INF]
+        moves = _moves(front, problem.base_loss, branch) if moves is None else moves
+        states = _children(front[:width], moves, bit, min(width, max_queries - queries))
+    return Outcome(state=best[2], won=best[0], loss=best[1], queries=queries)
 
 
-def _moves(
-    ranked: list[tuple[tuple[float, bool], State]], base: float, branch: int
-) -> list[tuple[float, Move]]:
+slow_beam = side_by_side(one_beam)
+
+
+def _moves(ranked: list[tuple[float, State]], base: float, branch: int) -> list[tuple[float, Move]]:
     """The best single change of each place."""
     found: dict[int, tuple[float, Move]] = {}
-    for (loss, _), ((place, choice),) in ranked:
-        if loss < INF:
-            found.setdefault(place, (loss - base, (place, choice)))
+    for loss, ((place, choice),) in ranked:
+        found.setdefault(place, (loss - base, (place, choice)))
     return list(found.values())[:branch]
 
 

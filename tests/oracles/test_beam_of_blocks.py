@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import zlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from slow_beam import Slow, slow_beam
+from slow_beam import one_beam
 
 from evenhand._model import FloatArray, Replies
-from evenhand.plans.problem import State
-from evenhand.plans.search import Outcomes, TextTasks, lockstep, search
+from evenhand.audits import attack_search
+from evenhand.audits.attack import attack
+from evenhand.plans.problem import Outcome, Problem, State
+from evenhand.plans.search import SEARCHES, Outcomes, TextTasks, lockstep, search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +62,8 @@ class Case:
             for counts in self.counts
         ]  # fmt: skip
         return TextTasks(
-            text=text, number=self.number, spans=spans, place=[p for p, n in enumerate(most) for _ in range(n + 1)],
+            text=text, number=self.number, place=np.repeat(np.arange(len(most)), np.add(most, 1)),
+            spans=[span for span, n in zip(spans, most, strict=True) for _ in range(n + 1)],
             words=[w for p, n in enumerate(most) for w in ("", *[f"p{p}" + "x" * (c + 1) for c in range(n)])],
             tasks=np.array(rows, dtype=np.int64).reshape(len(rows), -1), limit=self.limit, base_loss=self.base,
             seeds=np.zeros(len(rows), dtype=np.int64), key=(self, first.tolist()),
@@ -103,14 +109,28 @@ def run(
     return found, asked
 
 
-def expected(case: Case, counts: list[int], **options: Any) -> Slow:
-    """What the slow search finds."""
-
-    def answer(state: State) -> tuple[float, bool]:
-        loss, won = case.answer(case.render(state))
-        return (loss if np.isfinite(loss) else float("inf")), won
-
-    return slow_beam(counts, case.limit, case.base, answer, **options)
+def expected(case: Case, counts: list[int], **options: Any) -> tuple[Outcome, float | None, set[str]]:
+    """What the slow search finds, by how much single changes lower the loss on average, and the texts it asks."""
+    problem = Problem(
+        options=tuple(tuple(range(n + 1)) for n in counts), limit=case.limit, base_loss=case.base
+    )
+    current = one_beam(problem, **options)
+    asked: set[str] = set()
+    mean, answer = None, None
+    try:
+        while True:
+            states = next(current) if answer is None else current.send(answer)
+            answers = [case.answer(case.render(state)) for state in states]
+            asked |= {case.render(state) for state in states}
+            finite = [loss for loss, _ in answers if np.isfinite(loss)]
+            if answer is None and finite:
+                mean = case.base - sum(finite) / len(finite)
+            answer = (
+                [loss if np.isfinite(loss) else float("inf") for loss, _ in answers],
+                [won for _, won in answers],
+            )
+    except StopIteration as ended:
+        return ended.value, mean, asked
 
 
 @pytest.mark.parametrize("kind", ["random", "ties", "additive", "failing", "equal"])
@@ -130,26 +150,26 @@ def test_arrays_give_the_beam_of_every_problem(kind: str, options: dict[str, int
     rng = np.random.default_rng(7)
     cases = [drawn(rng, number, kind) for number in range(15)]
     found, asked = run(cases, "beam", **options)
-    wanted: set[tuple[int, str]] = set()
+    wanted: set[str] = set()
     for case in cases:
         tasks, outcomes = found[case.number]
         first = tasks.key[1]
         for i, counts in enumerate(case.counts):
-            slow = expected(case, counts, **options)
+            slow, mean, texts = expected(case, counts, **options)
+            wanted |= texts
             state = tuple(
-                (tasks.place[c], c - first[tasks.place[c]] - 1)
+                (int(tasks.place[c]), c - first[tasks.place[c]] - 1)
                 for c in outcomes.changes[i].tolist()
                 if c >= 0
             )
-            assert state == slow.outcome.state
-            assert bool(outcomes.won[i]) == slow.outcome.won
-            assert float(outcomes.loss[i]) == slow.outcome.loss
-            assert int(outcomes.queries[i]) == slow.outcome.queries
-            mean = float(outcomes.single_mean[i])
-            assert (None if np.isnan(mean) else mean) == slow.single_mean
-            wanted |= {(case.number, case.render(s)) for step in slow.asked for s in step}
+            assert state == slow.state
+            assert bool(outcomes.won[i]) == slow.won
+            assert float(outcomes.loss[i]) == slow.loss
+            assert int(outcomes.queries[i]) == slow.queries
+            found_mean = float(outcomes.single_mean[i])
+            assert (None if np.isnan(found_mean) else found_mean) == mean
     assert len(asked) == len(set(asked)), "equal candidates are asked once"
-    assert set(asked) == {text for _, text in wanted}
+    assert set(asked) == wanted
 
 
 @pytest.mark.parametrize("name", ["beam", "single", "greedy", "genetic", "exhaustive"])
@@ -170,3 +190,40 @@ def test_a_text_fares_alone_as_among_others(name: str) -> None:
             for o in (alone, among)
         ]
         assert np.array_equal(*padded)
+
+
+def rough(texts: list[str]) -> list[float]:
+    """A score from a random weight of every word."""
+    weights = [sum(zlib.crc32(word.encode()) % 1000 - 500 for word in text.lower().split()) for text in texts]
+    return [1.0 / (1.0 + np.exp(-weight / 400.0)) for weight in weights]
+
+
+def tweets(data: Path, n: int) -> list[str]:
+    """The first of the Davidson tweets."""
+    with (data / "attack/davidson_labeled_data.csv").open(encoding="utf-8", newline="") as file:
+        return [row["tweet"] for row, _ in zip(csv.DictReader(file), range(n), strict=False)]
+
+
+def test_an_attack_finds_what_it_finds_state_by_state(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Findings, exhibits and queries of an attack on real tweets, with the arrays and with the slow search."""
+    monkeypatch.setitem(SEARCHES, "slow", "slow_beam:slow_beam")
+    glove, texts = data / "attack/glove.6B.50d.subset.txt", tweets(data, 150)
+    fast, slow = (attack(rough, texts, embeddings=glove, placebos=9, search=s) for s in ("beam", "slow"))
+    shared = [f for f in fast.findings if f.estimate.measure != "score moved by single changes"]
+    assert any(f.estimate.measure == "flip rate" and f.estimate.value for f in shared)
+    assert shared == list(slow.findings)
+    assert fast.exhibits == slow.exhibits
+    assert fast.counts == slow.counts
+
+
+def test_a_text_that_fills_a_block_is_divided_and_nothing_changes(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks of a few states hold one search each; what is found stays the same."""
+    glove, texts = data / "attack/glove.6B.50d.subset.txt", tweets(data, 60)
+    whole = attack(rough, texts, embeddings=glove, placebos=5)
+    monkeypatch.setattr(attack_search, "BLOCK_CHARACTERS", 2_000)
+    parts = attack(rough, texts, embeddings=glove, placebos=5)
+    assert whole.findings == parts.findings
+    assert whole.exhibits == parts.exhibits
+    assert parts.counts["asked"] > whole.counts["asked"]

@@ -25,14 +25,14 @@ def tasks_of(
     seed: int = 0,
 ) -> TextTasks:
     """One search over a text of words, with the words that may stand at each place."""
-    text = " ".join(words)
     ends = np.cumsum([len(w) + 1 for w in words]) - 1
     first = np.cumsum([0, *[len(o) + 1 for o in options]])
     longest = max(map(len, options))
     order = [int(first[p]) + 1 + c for c in range(longest) for p, o in enumerate(options) if c < len(o)]
     return TextTasks(
-        text=text, number=number, spans=[(int(e) - len(w), int(e)) for w, e in zip(words, ends, strict=True)],
-        place=[p for p, o in enumerate(options) for _ in range(len(o) + 1)], words=[w for o in options for w in ("", *o)],
+        text=" ".join(words), number=number, place=np.repeat(np.arange(len(options)), [len(o) + 1 for o in options]),
+        spans=[(e - len(w), e) for w, e, o in zip(words, ends.tolist(), options, strict=True) for _ in range(len(o) + 1)],
+        words=[w for o in options for w in ("", *o)],
         tasks=np.array([order]), limit=limit, base_loss=base_loss, seeds=np.array([seed]),
     )  # fmt: skip
 
@@ -55,7 +55,7 @@ class Ended:
     @classmethod
     def of(cls, tasks: TextTasks, outcomes: Outcomes) -> Ended:
         """Of the first search of a text."""
-        changed = {tasks.place[c]: tasks.words[c] for c in outcomes.changes[0].tolist() if c >= 0}
+        changed = {int(tasks.place[c]): tasks.words[c] for c in outcomes.changes[0].tolist() if c >= 0}
         words = [changed.get(p, w) for p, w in enumerate(tasks.text.split())]
         return cls(words, bool(outcomes.won[0]), int(outcomes.queries[0]), float(outcomes.single_mean[0]))
 

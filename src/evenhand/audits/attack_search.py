@@ -148,12 +148,16 @@ def _states(tasks: TextTasks, effort: Effort) -> IntArray:
 
 def _divided(tasks: TextTasks, effort: Effort) -> Iterator[TextTasks]:
     """A text beyond all bounds in parts."""
-    size = np.cumsum(_states(tasks, effort) * len(tasks.text))
-    parts = np.split(np.arange(len(size)), np.flatnonzero(np.diff(size // BLOCK_CHARACTERS)) + 1)
-    if len(parts) == 1:
+    cuts, size = [0], 0
+    for i, many in enumerate((_states(tasks, effort) * len(tasks.text)).tolist()):
+        if size > BLOCK_CHARACTERS:
+            cuts.append(i)
+            size = 0
+        size += many
+    if len(cuts) == 1:
         yield tasks
         return
-    for rows in parts:
+    for rows in np.split(np.arange(len(tasks.tasks)), cuts[1:]):
         task = tasks.key.task
         here = np.where((task >= rows[0]) & (task <= rows[-1]), task - rows[0], -1)
         yield replace(

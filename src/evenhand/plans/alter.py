@@ -202,17 +202,19 @@ def text_tasks(
         number: of the text. offered: per site the rows of all words that any search may put there.
         tasks: (n, k) the words of each search, numbered through all sites; −1 where there are fewer.
     """
-    words, place = [], []
+    words: list[str] = []
+    spans: list[tuple[int, int]] = []
     numbers = np.empty(sum(map(len, offered)) + 1, dtype=np.int64)
     numbers[-1] = -1
     at = 0
     for p, (site, rows) in enumerate(zip(sites, offered, strict=True)):
         words += ["", *[site.spelled(vectors.words[row]) for row in rows]]
-        place += [p] * (len(rows) + 1)
+        spans += [(site.start, site.end)] * (len(rows) + 1)
         numbers[at : at + len(rows)] = np.arange(len(rows)) + at + p + 1
         at += len(rows)
+    place = np.repeat(np.arange(len(sites)), [len(rows) + 1 for rows in offered])
     return TextTasks(
-        text=text, number=number, spans=[(site.start, site.end) for site in sites], place=place, words=words,
+        text=text, number=number, place=place, spans=spans, words=words,
         tasks=numbers[tasks], limit=limit, base_loss=base_loss, seeds=seeds, key=key,
     )  # fmt: skip
 

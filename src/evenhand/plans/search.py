@@ -38,8 +38,8 @@ class TextTasks:
     Changes are numbered place by place; the first of each place leaves the word out.
 
     Args:
-        text: as it is. number: by which `Judges` knows it. spans: per place the characters that a word replaces, in order.
-        place: (m,) of each change, ascending. words: (m,) what then stands there.
+        text: as it is. number: by which `Judges` knows it.
+        place: (m,) of each change, ascending. spans: (m,) the characters that it replaces. words: (m,) what then stands there.
         tasks: (n, k) the changes that each search may make, in the order in which it tries them; −1 where there are fewer.
         limit: most places that may be changed. base_loss: of the unchanged text.
         seeds: (n,) for searches that draw. key: of the caller.
@@ -47,8 +47,8 @@ class TextTasks:
 
     text: str
     number: int
+    place: IntArray
     spans: Sequence[tuple[int, int]]
-    place: Sequence[int]
     words: Sequence[str]
     tasks: IntArray
     limit: int
@@ -82,7 +82,7 @@ class SearchBlock:
         """The block of these texts."""
         sizes = [len(p.tasks) for p in parts]
         first = _starts(len(p.place) for p in parts)
-        places, tasks = _starts(len(p.spans) for p in parts), _starts(sizes)
+        places, tasks = _starts(int(p.place.max(initial=-1)) + 1 for p in parts), _starts(sizes)
         owners, changes = [], []
         for part, task, number in zip(parts, tasks.tolist(), first.tolist(), strict=True):
             rows, columns = np.nonzero(part.tasks >= 0)
@@ -90,7 +90,7 @@ class SearchBlock:
             changes.append(part.tasks[rows, columns] + number)
         return cls(
             parts=tuple(parts), first=first, text=np.repeat(np.arange(len(parts)), sizes), task=_joined(owners),
-            change=_joined(changes), place=_joined([np.array(p.place, dtype=np.int64) + at for p, at in zip(parts, places, strict=True)]),
+            change=_joined(changes), place=_joined([p.place + at for p, at in zip(parts, places, strict=True)]),
             limit=np.repeat(np.array([p.limit for p in parts], dtype=np.int64), sizes),
             base_loss=np.repeat(np.array([p.base_loss for p in parts]), sizes),
             seed=_joined([p.seeds for p in parts]),
@@ -188,16 +188,15 @@ class _Memory:
         self.block = block
         self.scores: FloatArray = np.empty((0, columns))
         self._row: dict[str, int] = {}
-        self._texts = [part.text for part in block.parts]
-        self._spans = [part.spans[p] for part in block.parts for p in part.place]
-        self._words = [word for part in block.parts for word in part.words]
 
     def wanted(self, states: States) -> tuple[list[str], IntArray]:
         """Texts not asked before in this block, and the memory's row of every state; equal states are rendered once."""
         sets = np.sort(states.changes, axis=1)
-        first, number = _distinct(sets, len(self._words))
+        first, number = _distinct(sets, len(self.block.place))
         known, asked, rows = self._row, [], []
-        for text in self._rendered(self.block.text[states.task[first]].tolist(), sets[first].tolist()):
+        parts = self.block.text[states.task[first]]
+        local = sets[first] - self.block.first[parts][:, None]
+        for text in _rendered([self.block.parts[p] for p in parts.tolist()], local.tolist()):
             row = known.get(text)
             if row is None:
                 row = known[text] = len(known)
@@ -205,18 +204,18 @@ class _Memory:
             rows.append(row)
         return asked, np.array(rows, dtype=np.int64)[number]
 
-    def _rendered(self, parts: list[int], sets: list[list[int]]) -> Iterator[str]:
-        """The texts `parts` with these changes, each set ascending."""
-        texts, spans, words = self._texts, self._spans, self._words
-        for part, changes in zip(parts, sets, strict=True):
-            text = texts[part]
-            made, at = "", 0
-            for change in changes:
-                if change >= 0:
-                    start, end = spans[change]
-                    made += f"{text[at:start]}{words[change]}"
-                    at = end
-            yield made + text[at:]
+
+def _rendered(parts: Sequence[TextTasks], sets: Sequence[Sequence[int]]) -> Iterator[str]:
+    """Each text with some of its words changed: numbers of changes, ascending, what is below 0 left out."""
+    for part, changes in zip(parts, sets, strict=True):
+        text, spans, words = part.text, part.spans, part.words
+        made, at = "", 0
+        for change in changes:
+            if change >= 0:
+                start, end = spans[change]
+                made += f"{text[at:start]}{words[change]}"
+                at = end
+        yield made + text[at:]
 
 
 def _distinct(sets: IntArray, changes: int) -> tuple[IntArray, IntArray]:
