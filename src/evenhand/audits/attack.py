@@ -232,13 +232,11 @@ def _attack_axis(
     searched = np.flatnonzero(whole.done & goal.attackable).tolist()
     seen, unseen = halves(searched, len(goal.base), holdout, effort.seed)
     confirmed: list[Confirmed] = []
-    for records in (whole, without):
-        if records is None or not holdout:
-            continue
-        plan, found = plan_confirmation(laid, goal, records, seen, unseen, max_changed=effort.max_changed)
+    if holdout:
+        strata = [records for records in (whole, without) if records is not None]
+        plan, confirmed = plan_confirmation(laid, goal, strata, seen, unseen, max_changed=effort.max_changed)
         if asking.stopped is None:
             asking.run(plan)
-        confirmed.append(found)
     return Attacked(
         field=laid, whole=whole, without=without, texts=whole.done & goal.attackable,
         confirmed=confirmed[0] if confirmed else None,

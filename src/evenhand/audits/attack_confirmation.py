@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,40 +82,58 @@ def learned(laid: Field, records: Records, seen: BoolArray) -> Lexicon:
 
 
 def plan_confirmation(
-    field: Field, goal: Goal, records: Records, seen: BoolArray, unseen: BoolArray, *, max_changed: float,
+    field: Field, goal: Goal, records: Sequence[Records], seen: BoolArray, unseen: BoolArray, *, max_changed: float,
     chunk: int = 5_000,
-) -> tuple[Plan, Confirmed]:  # fmt: skip
-    """One altered text for each unseen text, direction and side, with the best learned alterations; one query each."""
+) -> tuple[Plan, list[Confirmed]]:  # fmt: skip
+    """One altered text for each unseen text, direction and side, with the best learned alterations; one query each.
+
+    Args:
+        records: of the strata; each is confirmed by what it learned itself.
+    """
     shape = shape_of(field)
-    made = Confirmed(
-        open=np.zeros(shape, dtype=np.bool_), won=np.zeros(shape, dtype=np.bool_), moved=np.zeros(shape),
-        seen=seen, unseen=unseen, changes=changes_of(field),
-    )  # fmt: skip
+    made = [
+        Confirmed(
+            open=np.zeros(shape, dtype=np.bool_), won=np.zeros(shape, dtype=np.bool_), moved=np.zeros(shape),
+            seen=seen, unseen=unseen, changes=changes_of(field),
+        )
+        for _ in records
+    ]  # fmt: skip
 
     def plan() -> Plan:
-        lexicon = learned(field, records, seen)
-        waiting: list[tuple[int, IntArray, list[str]]] = []
-        for t in np.flatnonzero(unseen).tolist() if len(lexicon.codes) else ():
-            applied = _applied(field, lexicon, t, field.most_changes(t, max_changed), made.changes)
-            if applied is not None:
-                waiting.append((t, *applied))
-            if sum(len(texts) for _, _, texts in waiting) >= chunk:
-                yield from _settle(waiting, goal, made)
+        lexicons = [learned(field, one, seen) for one in records]
+        waiting: list[_Applied] = []
+        for t in np.flatnonzero(unseen).tolist():
+            limit = field.most_changes(t, max_changed)
+            if limit and field.open_sites(t):
+                options = field.options(t)
+                for lexicon, one in zip(lexicons, made, strict=True):
+                    waiting += _applied(field, lexicon, options, t, limit, one)
+            if sum(len(applied.texts) for applied in waiting) >= chunk:
+                yield from _settle(waiting, goal)
                 waiting = []
         if waiting:
-            yield from _settle(waiting, goal, made)
+            yield from _settle(waiting, goal)
 
     return plan(), made
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class _Applied:
+    """What is asked for one unseen text: which of its altered `texts` each direction and side has (`owner`; −1 for none)."""
+
+    text: int
+    into: Confirmed
+    owner: IntArray
+    texts: list[str]
+
+
 def _applied(
-    field: Field, lexicon: Lexicon, t: int, limit: int, into: Changes
-) -> tuple[IntArray, list[str]] | None:
-    """(which altered text each direction and side has, −1 for none; the altered texts)."""
+    field: Field, lexicon: Lexicon, options: IntArray, t: int, limit: int, into: Confirmed
+) -> Iterator[_Applied]:
+    """The best learned alteration of each place, at the best places."""
+    if not len(lexicon.codes):
+        return
     open_ = np.array(field.open_sites(t), dtype=np.int64)
-    if not len(open_) or not limit:
-        return None
-    options = field.options(t)
     worth = lexicon.of(options)
     best = worth.max(axis=3)
     # among equals the last word of the vocabulary
@@ -127,29 +145,29 @@ def _applied(
     sites = np.where(used, open_[place], -1)
     first, owner = distinct(np.concatenate([sites, edges], axis=2).reshape(-1, 2 * edges.shape[2]))
     if not len(first):
-        return None
+        return
     owner = owner.reshape(edges.shape[:2])
     sites, edges = sites.reshape(-1, sites.shape[2])[first], edges.reshape(-1, edges.shape[2])[first]
-    into.add(t, owner, sites, edges)
+    into.changes.add(t, owner, sites, edges)
     words = field.pool.candidate[edges]
-    return owner, [
+    texts = [
         altered(field, t, tuple((s, row) for s, row in zip(places, listed, strict=True) if s >= 0))
         for places, listed in zip(sites.tolist(), words.tolist(), strict=True)
     ]
+    yield _Applied(text=t, into=into, owner=owner, texts=texts)
 
 
-def _settle(waiting: Sequence[tuple[int, IntArray, list[str]]], goal: Goal, made: Confirmed) -> Plan:
-    inputs = [text for _, _, texts in waiting for text in texts]
+def _settle(waiting: Sequence[_Applied], goal: Goal) -> Plan:
+    inputs = [text for applied in waiting for text in applied.texts]
     places = {text: i for i, text in enumerate(dict.fromkeys(inputs))}
     replies = yield Probes(inputs=list(places))
     scores = columns_of(replies, goal.names, len(places))[[places[text] for text in inputs]]
-    losses, wins = goal(
-        scores, np.repeat([t for t, _, _ in waiting], [len(texts) for _, _, texts in waiting])
-    )
+    losses, wins = goal(scores, np.repeat([a.text for a in waiting], [len(a.texts) for a in waiting]))
     at = 0
-    for t, owner, texts in waiting:
-        loss, won = losses[at : at + len(texts)], wins[at : at + len(texts)]
-        at += len(texts)
+    for applied in waiting:
+        loss, won = losses[at : at + len(applied.texts)], wins[at : at + len(applied.texts)]
+        at += len(applied.texts)
+        t, made, owner = applied.text, applied.into, applied.owner
         here = (owner >= 0) & np.isfinite(loss)[owner]
         made.open[:, :, t][here] = True
         made.won[:, :, t][here] = won[owner[here]]
