@@ -41,7 +41,8 @@ def beam(block: SearchBlock, /, *, max_queries: int, width: int = 5, branch: int
     order = np.lexsort((loss, task))
     task, loss, change, nth = task[order], loss[order], change[order], nth[order]
     best.take(task, loss, won[order], change[:, None])
-    steps, front = _start(block, task, loss, change, nth, width, branch)
+    on = ~best.won[task] & (block.limit[task] > 1) & (width > 0)
+    steps, front = _start(block, task[on], loss[on], change[on], nth[on], width, branch)
     depth = 1
     while True:
         front = front.only(~best.won[front.task] & (block.limit[front.task] > depth))
@@ -141,7 +142,7 @@ def _start(
     """From all single changes, sorted by task and loss (`nth`: which of its task): the steps, and the first front."""
     finite = np.flatnonzero(np.isfinite(loss))
     place = block.place[change]
-    pair = task[finite] * (int(place.max()) + 1) + place[finite]
+    pair = task[finite] * (int(place.max(initial=-1)) + 1) + place[finite]
     rows = finite[np.sort(np.unique(pair, return_index=True)[1])]
     column = _rank(task[rows])
     rows, column = rows[column < branch], column[column < branch]
