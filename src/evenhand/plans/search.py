@@ -192,9 +192,10 @@ class _Memory:
     def wanted(self, states: States) -> tuple[list[str], IntArray]:
         """Texts not asked before in this block, and the memory's row of every state; equal states are rendered once."""
         sets = np.sort(states.changes, axis=1)
-        first, number = _distinct(sets, len(self.block.place))
+        parts = self.block.text[states.task]
+        first, number = _distinct(parts, sets, len(self.block.place))
         known, asked, rows = self._row, [], []
-        parts = self.block.text[states.task[first]]
+        parts = parts[first]
         local = sets[first] - self.block.first[parts][:, None]
         for text in _rendered([self.block.parts[p] for p in parts.tolist()], local.tolist()):
             row = known.get(text)
@@ -218,9 +219,9 @@ def _rendered(parts: Sequence[TextTasks], sets: Sequence[Sequence[int]]) -> Iter
         yield made + text[at:]
 
 
-def _distinct(sets: IntArray, changes: int) -> tuple[IntArray, IntArray]:
-    """(first row of each distinct set of changes, which of these each row is), in the order of the rows."""
-    key, size = np.zeros(len(sets), dtype=np.int64), 1
+def _distinct(parts: IntArray, sets: IntArray, changes: int) -> tuple[IntArray, IntArray]:
+    """(first row of each distinct text and set of changes, which of these each row is), in the order of the rows."""
+    key, size = parts, int(parts.max(initial=0)) + 1
     for column in sets.T:
         if size * (changes + 1) > np.iinfo(np.int64).max:
             key, size = np.unique(key, return_inverse=True)[1], len(key)
