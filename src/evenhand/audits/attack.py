@@ -18,17 +18,11 @@ from evenhand._result import Result
 from evenhand._run import Progress
 from evenhand._store import Journal
 from evenhand.audits.attack_asking import Asking, attacked_subject
+from evenhand.audits.attack_confirmation import Confirmed, halves, plan_confirmation
 from evenhand.audits.attack_exhibits import add_exhibits, traces
 from evenhand.audits.attack_field import Field, Match, field_of
 from evenhand.audits.attack_findings import Attacked, add_findings
-from evenhand.audits.attack_search import (
-    Confirmed,
-    Effort,
-    halves,
-    plan_again,
-    plan_confirmation,
-    plan_searches,
-)
+from evenhand.audits.attack_search import Effort, plan_again, plan_searches
 from evenhand.audits.attack_setup import Axis, axes_of
 from evenhand.audits.provenance import digest_of, provenance
 from evenhand.audits.scoring import Analysis
@@ -154,7 +148,7 @@ def attack(
     parts: Any = from_path(tagger).function if isinstance(tagger, str) else tagger
     effort = Effort(
         make=_search(search, search_options), max_queries=max_queries, max_changed=max_changed, seed=seed,
-        block=50_000 if budget is None else max(200, budget // 10),
+        block=200_000 if budget is None else max(200, budget // 10),
     )  # fmt: skip
     bounds = (float("-inf"), tolerance_of(tolerance)[1])
     chosen = attacked_subject(subject, labels, budget, rate)
@@ -238,13 +232,11 @@ def _attack_axis(
     searched = np.flatnonzero(whole.done & goal.attackable).tolist()
     seen, unseen = halves(searched, len(goal.base), holdout, effort.seed)
     confirmed: list[Confirmed] = []
-    for records in (whole, without):
-        if records is None or not holdout:
-            continue
-        plan, found = plan_confirmation(laid, goal, records, seen, unseen, max_changed=effort.max_changed)
+    if holdout:
+        strata = [records for records in (whole, without) if records is not None]
+        plan, confirmed = plan_confirmation(laid, goal, strata, seen, unseen, max_changed=effort.max_changed)
         if asking.stopped is None:
             asking.run(plan)
-        confirmed.append(found)
     return Attacked(
         field=laid, whole=whole, without=without, texts=whole.done & goal.attackable,
         confirmed=confirmed[0] if confirmed else None,

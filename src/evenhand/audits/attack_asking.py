@@ -53,10 +53,8 @@ class Asking:
         )  # fmt: skip
         self.stopped = self.stopped or found.stopped
         for reason, n in found.failures.items():
-            if reason.startswith("not asked"):
-                self.asked, self.failed = self.asked - n, self.failed - n
-                continue
-            self.reasons[reason] = self.reasons.get(reason, 0) + n
+            if not reason.startswith("not asked"):
+                self.reasons[reason] = self.reasons.get(reason, 0) + n
         return found
 
     def columns(self, texts: list[str], *, fresh: bool = False) -> dict[str, FloatArray]:

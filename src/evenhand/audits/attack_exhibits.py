@@ -11,7 +11,7 @@ import numpy as np
 from evenhand._model import Exhibit, FloatArray, Scalar
 from evenhand.audits.attack_field import Field
 from evenhand.audits.attack_findings import Attacked
-from evenhand.audits.attack_search import Moves, altered, rate_over
+from evenhand.audits.attack_records import Moves, altered, rate_over
 from evenhand.audits.scoring import Analysis
 from evenhand.embeddings.dictionary import kind_of
 from evenhand.plans.goal import Goal
@@ -170,21 +170,21 @@ def _carried(attacked: Sequence[Attacked]) -> Exhibit:
 def _tallies(one: Attacked, s: int) -> dict[tuple[int, int], _Tally]:
     found: dict[tuple[int, int], _Tally] = {}
     records, sites = one.whole, one.field.sites
-    for (k, side, t), moves in records.moves.items():
-        if k == 0 and side == s and one.texts[t]:
+    for (_, side, t), moves in records.changes.first(np.broadcast_to(one.texts, records.won.shape)):
+        if side == s:
             for site, row in moves:
                 tally = found.setdefault((sites[t][site].row, row), _Tally())
                 tally.texts += 1
-                tally.flips += bool(records.won[k, side, t])
-                tally.moved.append(float(records.moved[k, side, t]))
+                tally.flips += bool(records.won[0, side, t])
+                tally.moved.append(float(records.moved[0, side, t]))
     if one.confirmed is not None:
-        for (k, side, t), moves in one.confirmed.applied.items():
-            if k == 0 and side == s and one.confirmed.open[k, side, t]:
+        for (_, side, t), moves in one.confirmed.changes.first(one.confirmed.open):
+            if side == s:
                 for site, row in moves:
                     if (tally_ := found.get((sites[t][site].row, row))) is not None:
                         tally_.unseen += 1
-                        tally_.unseen_flips += bool(one.confirmed.won[k, side, t])
-                        tally_.unseen_moved.append(float(one.confirmed.moved[k, side, t]))
+                        tally_.unseen_flips += bool(one.confirmed.won[0, side, t])
+                        tally_.unseen_moved.append(float(one.confirmed.moved[0, side, t]))
     return found
 
 
@@ -225,19 +225,22 @@ def _pairs(attacked: Sequence[Attacked]) -> Exhibit:
     rows: list[Row] = []
     for one in attacked:
         rng = np.random.default_rng(0)
-        names = [one.field.axis.name, *(d.name for d in one.field.placebos.directions)]
-        groups: dict[tuple[str, str], list[tuple[int, Moves]]] = {}
-        for (k, s, t), moves in sorted(one.whole.moves.items()):
-            if one.whole.won[k, s, t]:
-                name = one.field.axis.sides[s].name if k == 0 else names[k]
-                kind = "asked for" if k == 0 else "placebo"
-                groups.setdefault((kind, name if k == 0 else ""), []).append((t, moves))
-        for (kind, name), listed in groups.items():
-            for i in rng.permutation(len(listed))[:MOST_PAIRS].tolist():
-                t, moves = listed[i]
+        won = one.whole.won & (one.whole.changes.state >= 0)
+        direction, side = np.ogrid[: won.shape[0], : won.shape[1]]
+        groups = [
+            ("asked for", name.name, (direction == 0) & (side == s))
+            for s, name in enumerate(one.field.axis.sides)
+        ]
+        for kind, name, part in [*groups, ("placebo", "placebos", (direction > 0) & (side >= 0))]:
+            flips = np.argwhere(won & part[:, :, None])
+            drawn = flips[rng.permutation(len(flips))[:MOST_PAIRS]]
+            group = np.zeros_like(won)
+            group[tuple(drawn.T)] = True
+            moves = dict(one.whole.changes.select(group))
+            for k, s, t in drawn.tolist():
                 rows.append(
-                    {"kind": kind, "direction": name or "placebos", "before": one.field.contexts.texts[t],
-                     "after": altered(one.field, t, moves)}
+                    {"kind": kind, "direction": name, "before": one.field.contexts.texts[t],
+                     "after": altered(one.field, t, moves[k, s, t])}
                 )  # fmt: skip
     return Exhibit(
         title="Flips for people to judge",
@@ -279,9 +282,7 @@ def traces(
 def _steps(one: Attacked) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     records, f = one.whole, one.field
     for s, side in enumerate(f.axis.sides):
-        flips = [
-            (t, m) for (k, ss, t), m in records.moves.items() if k == 0 and ss == s and records.won[0, s, t]
-        ]
+        flips = [(t, moves) for (_, side, t), moves in records.changes.first(records.won) if side == s]
         flips.sort(key=lambda item: (len(item[1]), -records.moved[0, s, item[0]], item[0]))
         for t, moves in _varied(flips, f)[:MOST_TRACES]:
             listed = [("", f.contexts.texts[t])]

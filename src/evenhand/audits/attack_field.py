@@ -8,13 +8,14 @@ much; only the choice of words differs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import UsageError
+from evenhand._model import IntArray
 from evenhand.audits.attack_setup import Axis, Placebos, definitional_words, draw_placebos
 from evenhand.embeddings.dictionary import Chosen, Pools, Rules, choose, pools
 from evenhand.embeddings.directions import loaded
@@ -23,8 +24,7 @@ from evenhand.embeddings.vectors import Matrix, Vectors
 from evenhand.plans.alter import Fluent, Offers, Site, Tagger, fluent, sites_of
 
 Match: TypeAlias = Literal["candidates", "mutual", "none"]
-Options: TypeAlias = tuple[tuple[int, ...], ...]
-"""Per open site the rows of its candidates, best first."""
+_NONE = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,7 +33,7 @@ class Field:
 
     Args:
         axis: the axis. placebos: what they are.
-        offers: per side, what the axis offers for every word. offers_apart: the same without definitional words.
+        offers: per side, what the axis offers for every word. own: the same as edges of the pool.
         pool: similar words of every word. segment: row of a word → its edges in the pool.
         order: per side, (K, edges): the larger, the sooner a placebo takes a candidate.
         special: rows of definitional words. special_edge: (edges,) the candidate is one.
@@ -43,7 +43,7 @@ class Field:
     axis: Axis
     placebos: Placebos
     offers: tuple[Offers, ...]
-    offers_apart: tuple[Offers, ...]
+    own: tuple[Mapping[int, IntArray], ...]
     pool: Pools
     segment: Mapping[int, tuple[int, int]]
     order: tuple[Matrix, ...]
@@ -55,6 +55,8 @@ class Field:
     fluent: Fluent
     vectors: Vectors
     match: Match
+    _open: dict[int, list[int]] = field(default_factory=dict)
+    _ranked: dict[tuple[int, int], npt.NDArray[Any]] = field(default_factory=dict)
 
     @property
     def directions(self) -> int:
@@ -63,74 +65,81 @@ class Field:
 
     def open_sites(self, text: int) -> list[int]:
         """The sites of a text for which the axis offers a fluent word."""
-        return [s for s, site in enumerate(self.sites[text]) if any(self._own(text, s, site, False))]
+        if text not in self._open:
+            listed = enumerate(self.sites[text])
+            self._open[text] = [s for s, site in listed if any(map(len, self._edges(text, s, site, False)))]
+        return self._open[text]
+
+    def most_changes(self, text: int, share: float) -> int:
+        """Words of a text that may change: a share of its tokens with a letter, but one at least."""
+        words = sum(any(c.isalpha() for c in token) for token in self.contexts.tokens[text])
+        return max(1, int(share * words)) if share > 0 else 0
 
     def touched(self, text: int) -> bool:
         """Whether leaving out definitional words can change what is offered in a text."""
         rows = {site.row for site in self.sites[text]} & self.segment.keys()
         return any(row in self.special or self.special_edge[slice(*self.segment[row])].any() for row in rows)
 
-    def options(self, text: int, *, apart: bool = False) -> list[tuple[Options, ...]]:
-        """Per direction (the axis first), per side: the candidates of every open site of a text.
+    def options(self, text: int, *, apart: bool = False) -> IntArray:
+        """The candidates at the open sites of a text, best first, as edges of the pool.
 
         Args:
             apart: leave out definitional words.
-        """
-        sides = range(len(self.offers))
-        found: list[list[list[tuple[int, ...]]]] = [[[] for _ in sides] for _ in range(self.directions)]
-        for s in self.open_sites(text):
-            site = self.sites[text][s]
-            own = self._own(text, s, site, apart)
-            for side, words in enumerate(own):
-                found[0][side].append(words)
-            if self.directions > 1:
-                self._placebos_at(text, s, site, [len(words) for words in own], found, apart=apart)
-        return [tuple(tuple(listed) for listed in direction) for direction in found]
 
-    def _own(self, text: int, s: int, site: Site, apart: bool) -> list[tuple[int, ...]]:
-        tables = self.offers_apart if apart else self.offers
-        kept = [table.by_row.get(site.row, ()) for table in tables]
-        if self.fluent.good is not None and any(kept):
-            allowed = self.fluent.good[text][s]
-            kept = [tuple([c for c in words if c in allowed]) for words in kept]
+        Returns:
+            (directions, sides, open sites, most) edges, the axis first; −1 where there are fewer.
+        """
+        open_ = self.open_sites(text)
+        own = [self._edges(text, s, self.sites[text][s], apart) for s in open_]
+        rows = [self.sites[text][s].row for s in open_]
+        most = max((len(table.get(row, _NONE)) for table in self.own for row in rows), default=0)
+        found = np.full((self.directions, len(self.own), len(open_), most), -1, dtype=np.int32)
+        for p, (s, sides) in enumerate(zip(open_, own, strict=True)):
+            for side, edges in enumerate(sides):
+                found[0, side, p, : len(edges)] = edges
+            if self.directions > 1 and any(map(len, sides)):
+                self._placebos_at(text, s, [len(edges) for edges in sides], found[1:, :, p], apart=apart)
+        return found
+
+    def _edges(self, text: int, s: int, site: Site, apart: bool) -> list[IntArray]:
+        """What the axis offers at a site, per side."""
+        kept = [table.get(site.row, _NONE) for table in self.own]
+        if not any(map(len, kept)) or (apart and site.row in self.special):
+            return [_NONE] * len(kept)
+        if self.fluent.good is not None:
+            begin, good = self.segment[site.row][0], self.fluent.good[text][s]
+            kept = [edges[good[edges - begin]] for edges in kept]
+        if apart:
+            kept = [edges[~self.special_edge[edges]] for edges in kept]
         if self.match == "candidates" and len(kept) > 1:
             n = min(map(len, kept))
-            kept = [words[:n] for words in kept]
+            kept = [edges[:n] for edges in kept]
         return kept
 
     def _placebos_at(
-        self,
-        text: int,
-        s: int,
-        site: Site,
-        budgets: list[int],
-        found: list[list[list[tuple[int, ...]]]],
-        *,
-        apart: bool,
+        self, text: int, s: int, budgets: list[int], found: npt.NDArray[np.int32], *, apart: bool
     ) -> None:
-        """As many candidates as the axis has at this site, for all placebos at once."""
-        if not any(budgets):
-            for placebo in found[1:]:
-                for listed in placebo:
-                    listed.append(())
-            return
-        begin, end = self.segment[site.row]
-        rows = self.pool.candidate[begin:end]
-        usable = np.ones(len(rows), dtype=np.bool_)
+        """As many candidates as the axis has at this site, for all placebos at once, into (placebos, sides, most)."""
+        row = self.sites[text][s].row
+        begin, end = self.segment[row]
+        usable = np.ones(end - begin, dtype=np.bool_)
         if self.fluent.good is not None:
-            allowed = self.fluent.good[text][s]
-            usable = np.fromiter((c in allowed for c in rows.tolist()), np.bool_, len(rows))
+            usable &= self.fluent.good[text][s]
         if apart:
             usable &= ~self.special_edge[begin:end]
-        edges = np.flatnonzero(usable) + begin
         for side, budget in enumerate(budgets):
-            if not budget:
-                for placebo in found[1:]:
-                    placebo[side].append(())
-                continue
-            best = np.argsort(-self.order[side][:, edges], axis=1, kind="stable")[:, :budget]
-            for placebo, words in zip(found[1:], self.pool.candidate[edges][best].tolist(), strict=True):
-                placebo[side].append(tuple(words))
+            if budget:
+                ranked = self._ranking(side, row)
+                best = ranked[usable[ranked]].reshape(len(ranked), -1)[:, :budget]
+                found[:, side, :budget] = best.astype(np.int32) + begin
+
+    def _ranking(self, side: int, row: int) -> npt.NDArray[Any]:
+        """(placebos, similar words of a word) the order in which each placebo takes them."""
+        if (side, row) not in self._ranked:
+            part = self.order[side][:, slice(*self.segment[row])]
+            best = np.argsort(-part, axis=1, kind="stable")
+            self._ranked[side, row] = best.astype(np.min_scalar_type(part.shape[1]))
+        return self._ranked[side, row]
 
 
 def field_of(
@@ -168,12 +177,22 @@ def field_of(
     }
     steps = [d.step for d in drawn.directions]
     return Field(
-        axis=axis, placebos=drawn, offers=offers, offers_apart=tuple(o.without(special) for o in offers), pool=pool,
-        segment=segment, order=tuple(_order(vectors, pool, steps, sign, rules) for sign in (1.0, -1.0)[: len(offers)]),
+        axis=axis, placebos=drawn, offers=offers, own=tuple(_edges_of(o, pool, segment) for o in offers),
+        pool=pool, segment=segment, order=tuple(_order(vectors, pool, steps, sign, rules) for sign in (1.0, -1.0)[: len(offers)]),
         special=special, special_edge=np.isin(pool.candidate, np.array(sorted(special), dtype=np.int64)),
         funnel=_funnel(pool, chosen), contexts=contexts, sites=sites, vectors=vectors, match=match,
         fluent=fluent(contexts, sites, asked, vectors, filter, ratio=ratio, tagger=tagger),
     )  # fmt: skip
+
+
+def _edges_of(offers: Offers, pool: Pools, segment: Mapping[int, tuple[int, int]]) -> dict[int, IntArray]:
+    """Source word → the edges of the pool that a direction offers."""
+    found = {}
+    for row, words in offers.by_row.items():
+        begin, end = segment[row]
+        place = {c: begin + i for i, c in enumerate(pool.candidate[begin:end].tolist())}
+        found[row] = np.array([place[c] for c in words], dtype=np.int64)
+    return found
 
 
 def _order(vectors: Vectors, pool: Pools, steps: Sequence[Matrix], sign: float, rules: Rules) -> Matrix:

@@ -12,8 +12,9 @@ import numpy as np
 from evenhand._estimate import Evidence, evidence
 from evenhand._judge import Correction, judge
 from evenhand._model import BoolArray, Estimate, Finding, FloatArray, IntArray, Verdict
+from evenhand.audits.attack_confirmation import Confirmed
 from evenhand.audits.attack_field import Field
-from evenhand.audits.attack_search import Confirmed, Records
+from evenhand.audits.attack_records import Records
 from evenhand.audits.attack_tests import Excess, asymmetry, mean_of_sides
 from evenhand.audits.scoring import Analysis
 from evenhand.stats.interval import Inference

@@ -50,17 +50,10 @@ def forecast_attack(
         )  # fmt: skip
         open_ = 0
         for t in range(len(given)):
-            directions = laid.options(t)
-            inputs = {
-                (s, c)
-                for sides in directions
-                for side in sides
-                for s, words in enumerate(side)
-                for c in words
-            }
-            singles = np.array([sum(map(len, side)) for sides in directions for side in sides])
+            edges = laid.options(t)
+            singles = (edges >= 0).sum(axis=(2, 3))
             open_ += bool(singles.any())
-            lowest += len(inputs)
+            lowest += sum(len(np.unique(at[at >= 0])) for at in np.moveaxis(edges, 2, 0))
             highest += int(np.minimum(DEPTH * singles, most).sum())
         lines.append(f"{axis.name}: {open_:,} texts can be altered; {laid.directions - 1} placebos")
     times = int(arguments.get("repeats", 1))

@@ -1,61 +1,23 @@
-"""Running the searches of one axis and its placebos, and the confirmation on texts that the search did not see."""
+"""Running the searches of one axis and its placebos."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evenhand._model import BoolArray, FloatArray, IntArray, Plan, Probes
-from evenhand.audits.attack_field import Field, Options
-from evenhand.plans.alter import problems
+from evenhand._model import IntArray, Plan, Probes
+from evenhand.audits.attack_field import Field
+from evenhand.audits.attack_records import Records, altered, distinct
+from evenhand.plans.alter import text_tasks
 from evenhand.plans.goal import Goal
-from evenhand.plans.search import MakesSearch, Outcome, Problem, Task, columns_of, lockstep
+from evenhand.plans.search import MakesSearch, Outcomes, TextTasks, columns_of, lockstep
 
 BLOCK_CHARACTERS = 24_000_000
 """Characters of altered texts that one block of searches may hold at a time (estimated)."""
-Moves = tuple[tuple[int, int], ...]
-"""(site, row of the word that stands there now), in the order of the changes."""
-
-
-@dataclass(kw_only=True)
-class Records:
-    """What the searches found: arrays of shape (directions, sides, texts), the axis first, then its placebos.
-
-    Args:
-        open: the text has an alterable word there. won: the goal was reached. moved: by how much the loss fell.
-        changed: words changed. queries: states asked for. single: mean fall of the loss over all single changes.
-        moves: (direction, side, text) → the changes of a search that found something.
-        options_seen: candidates a text had. done: (texts,) all its searches ended.
-    """
-
-    open: BoolArray
-    won: BoolArray
-    moved: FloatArray
-    changed: IntArray
-    queries: IntArray
-    single: FloatArray
-    options_seen: IntArray
-    done: BoolArray
-    moves: dict[tuple[int, int, int], Moves] = field(default_factory=dict)
-
-    @classmethod
-    def empty(cls, directions: int, sides: int, texts: int) -> Records:
-        """Nothing found yet."""
-        shape = (directions, sides, texts)
-        return cls(
-            open=np.zeros(shape, dtype=np.bool_),
-            won=np.zeros(shape, dtype=np.bool_),
-            moved=np.zeros(shape),
-            changed=np.zeros(shape, dtype=np.int32),
-            queries=np.zeros(shape, dtype=np.int32),
-            single=np.full(shape, np.nan),
-            options_seen=np.zeros(shape, dtype=np.int32),
-            done=np.zeros(texts, dtype=np.bool_),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +34,7 @@ class Effort:
     max_queries: int
     max_changed: float
     seed: int
-    block: int = 50_000
+    block: int = 200_000
 
 
 def plan_searches(
@@ -86,243 +48,137 @@ def plan_searches(
     Returns:
         plan, records with all words, records without definitional words (None where not `apart`).
     """
-    shape = (field.directions, len(field.axis.sides), len(field.sites))
-    whole = Records.empty(*shape)
-    without = Records.empty(*shape) if apart else None
+    whole = Records.empty(field)
+    without = Records.empty(field) if apart else None
     waiting = np.zeros(len(field.sites), dtype=np.int64)
 
-    def store(task: Task, outcome: Outcome) -> None:
-        made: _Same = task.key
-        moves = tuple([(made.sites[p], made.rows[p][c]) for p, c in outcome.state])
-        for stratum, k, side in made.owners:
-            for records in (whole, without) if stratum == 2 else ((whole,) if stratum == 0 else (without,)):
-                if records is not None:
-                    _store(records, (k, side, task.text), task.problem, outcome, moves)
-        waiting[task.text] -= 1
-        if waiting[task.text] == 0:
-            whole.done[task.text] = True
+    def store(tasks: TextTasks, found: Outcomes) -> None:
+        owners: _Owners = tasks.key
+        for stratum, records in enumerate((whole, without)):
+            if records is not None:
+                records.add(tasks, owners.task[:, stratum], found, owners.sites, owners.edges)
+        waiting[tasks.number] -= 1
+        whole.done[tasks.number] = waiting[tasks.number] == 0
 
-    def tasks() -> Iterator[Task]:
+    def parts() -> Iterator[TextTasks]:
         for t in texts:
-            listed = list(_tasks_of(field, goal, effort, t, apart=apart))
+            tasks = _tasks_of(field, goal, effort, t, apart=apart)
+            listed = [] if tasks is None else list(_divided(tasks, effort))
             waiting[t] = len(listed)
-            if not listed:
-                whole.done[t] = True
+            whole.done[t] = not listed
             yield from listed
 
     plan = lockstep(
-        _blocks(tasks(), effort), effort.make, goal, names=goal.names,
+        _blocks(parts(), effort), effort.make, goal, names=goal.names,
         max_queries=effort.max_queries, into=store,
     )  # fmt: skip
     return plan, whole, without
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Same:
-    """One search for all directions that offer the same words.
+class _Owners:
+    """For which directions the searches of a text are; those that offer the same words share one.
 
     Args:
-        owners: (stratum, direction, side); stratum 0: all words; 1: without definitional words; 2: both, where they are
-            the same.
-        sites, rows: per place its site and the rows of its candidates.
+        task: (directions, strata, sides) the search of each, −1 for none; strata: all words, without definitional words.
+        sites, edges: (changes,) of the text.
     """
 
-    owners: list[tuple[int, int, int]]
-    sites: tuple[int, ...]
-    rows: tuple[tuple[int, ...], ...]
+    task: IntArray
+    sites: IntArray
+    edges: IntArray
 
 
-def _tasks_of(field: Field, goal: Goal, effort: Effort, t: int, *, apart: bool) -> Iterator[Task]:
+def _tasks_of(field: Field, goal: Goal, effort: Effort, t: int, *, apart: bool) -> TextTasks | None:
     open_ = field.open_sites(t)
     if not open_:
-        return
+        return None
     every = field.options(t)
-    rest = field.options(t, apart=True) if apart and field.touched(t) else every
-    owners: dict[Options, list[tuple[int, int, int]]] = {}
-    for k, sides_all in enumerate(every):
-        strata = [(0, sides_all)]
-        if apart:
-            strata = [(2, sides_all)] if rest[k] == sides_all else [(0, sides_all), (1, rest[k])]
-        for stratum, sides in strata:
-            for side, options in enumerate(sides):
-                if any(options):
-                    owners.setdefault(options, []).append((stratum, k, side))
-    sites = field.sites[t]
-    make = problems(
-        field.contexts.texts[t], [sites[s] for s in open_], field.vectors, words=_words(field, t),
-        max_changed=effort.max_changed, base_loss=float(goal.base_loss[t]),
+    strata = [every]
+    if apart:
+        strata.append(field.options(t, apart=True) if field.touched(t) else every)
+    edges = np.stack(strata, axis=1)
+    slots, of = edges.shape[:3], edges.shape[3:]
+    # best candidates of all places first
+    edges = np.swapaxes(edges.reshape(-1, *of), 1, 2).reshape(-1, of[0] * of[1])
+    first, owner = distinct(edges)
+    if not len(first):
+        return None
+    place = np.tile(np.arange(of[0]), of[1])
+    numbers, offered = _numbered(field, [field.sites[t][s].row for s in open_], edges[first], place)
+    k, _, side = np.unravel_index(first, slots)
+    sites = [field.sites[t][s] for s in open_]
+    return text_tasks(
+        field.contexts.texts[t], t, sites, [field.pool.candidate[e].tolist() for e in offered], numbers, field.vectors,
+        limit=field.most_changes(t, effort.max_changed), base_loss=float(goal.base_loss[t]),
+        seeds=(effort.seed * 1_000_003 + t * 1_009 + k * 7 + side) & 0x7FFFFFFF,
+        key=_Owners(
+            task=owner.reshape(slots), sites=np.repeat(open_, [len(e) + 1 for e in offered]),
+            edges=np.concatenate([part for e in offered for part in ([-1], e)]),
+        ),
     )  # fmt: skip
-    for options, who in owners.items():
-        made, used = make(options)
-        _, k, side = who[0]
-        seed = (effort.seed * 1_000_003 + t * 1_009 + k * 7 + side) & 0x7FFFFFFF
-        same = _Same(
-            owners=who, sites=tuple([open_[i] for i in used]), rows=tuple([options[i] for i in used])
-        )
-        yield Task(text=t, problem=made, key=same, seed=seed)
 
 
-def _words(field: Field, t: int) -> int:
-    """Tokens with a letter."""
-    return sum(any(c.isalpha() for c in token) for token in field.contexts.tokens[t])
-
-
-def _blocks(tasks: Iterator[Task], effort: Effort) -> Iterator[list[Task]]:
-    """Texts whole, since equal candidates are asked once within a block; only a text beyond all bounds is divided."""
-    block: list[Task] = []
-    size = states = 0
-    for task in tasks:
-        enough = states > effort.block and task.text != block[-1].text
-        if block and (enough or size > BLOCK_CHARACTERS):
-            yield block
-            block, size, states = [], 0, 0
-        many = min(effort.max_queries, 8 * sum(map(len, task.problem.options)))
-        size += many * sum(map(len, task.problem.pieces))
-        states += many
-        block.append(task)
-    if block:
-        yield block
-
-
-def _store(records: Records, at: tuple[int, int, int], made: Problem, outcome: Outcome, moves: Moves) -> None:
-    records.open[at] = made.limit > 0
-    records.won[at] = outcome.won
-    records.moved[at] = made.base_loss - outcome.loss if outcome.loss < float("inf") else 0.0
-    records.changed[at] = len(moves)
-    records.queries[at] = outcome.queries
-    records.options_seen[at] = sum(map(len, made.options))
-    if outcome.single_mean is not None:
-        records.single[at] = outcome.single_mean
-    if moves:
-        records.moves[at] = moves
-
-
-def altered(field: Field, text: int, moves: Moves) -> str:
-    """A text with words replaced."""
-    raw, sites = field.contexts.texts[text], field.sites[text]
-    pieces, at = [], 0
-    for s, row in sorted(moves):
-        site = sites[s]
-        pieces += [raw[at : site.start], site.spelled(field.vectors.words[row])]
-        at = site.end
-    return "".join([*pieces, raw[at:]])
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Confirmed:
-    """The alterations that carried flips in one half of the texts, applied blindly to the other half.
+def _numbered(
+    field: Field, rows: Sequence[int], edges: npt.NDArray[Any], place: IntArray
+) -> tuple[IntArray, list[IntArray]]:
+    """The edges that are offered at each place, and `edges` as numbers of these, place by place.
 
     Args:
-        open: (directions, sides, texts) a learned alteration applies. won, moved: as in Records.
-        seen, unseen: (texts,) the two halves.
+        rows: of the word at each place. edges: (n, m). place: (m,).
     """
-
-    open: BoolArray
-    won: BoolArray
-    moved: FloatArray
-    seen: BoolArray
-    unseen: BoolArray
-    applied: dict[tuple[int, int, int], Moves]
-
-
-def halves(texts: Sequence[int], n: int, share: float, seed: int) -> tuple[BoolArray, BoolArray]:
-    """(seen, unseen): a random part `share` of the texts is kept for confirmation."""
-    rng = np.random.default_rng([seed, 71])
-    order = rng.permutation(np.array(sorted(texts), dtype=np.int64))
-    cut = round(len(order) * share)
-    seen, unseen = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    unseen[order[:cut]] = True
-    seen[order[cut:]] = True
-    return seen, unseen
+    begins = np.array([field.segment[row][0] for row in rows])
+    sizes = np.array([field.segment[row][1] for row in rows]) - begins
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    code = np.where(edges >= 0, edges - begins[place] + starts[place], starts[-1])
+    used = np.zeros(starts[-1] + 1, dtype=np.bool_)
+    used[code] = True
+    used[-1] = False
+    number = np.where(used, np.cumsum(used) - 1, -1)
+    found = np.flatnonzero(used)
+    cut = np.searchsorted(found, starts)
+    offered = [found[cut[p] : cut[p + 1]] - starts[p] + begins[p] for p in range(len(rows))]
+    return number[code], offered
 
 
-Lexicon = dict[int, dict[int, float]]
-"""Source row → target row → how much it carried in the texts seen."""
+def _states(tasks: TextTasks, effort: Effort) -> IntArray:
+    """States of each search, at most (estimated)."""
+    return np.asarray(np.minimum(effort.max_queries, 8 * (tasks.tasks >= 0).sum(axis=1)))
 
 
-def learned(field: Field, records: Records, seen: BoolArray) -> dict[tuple[int, int], Lexicon]:
-    """(direction, side) → its lexicon.
-
-    Flips count first, the fall of the loss decides between equals; a change of several words shares its worth.
-    """
-    found: dict[tuple[int, int], Lexicon] = {}
-    for (k, side, t), moves in records.moves.items():
-        if not seen[t]:
-            continue
-        worth = float(records.won[k, side, t]) + 1e-6 * float(np.tanh(records.moved[k, side, t]))
-        lexicon = found.setdefault((k, side), {})
-        for s, row in moves:
-            known = lexicon.setdefault(field.sites[t][s].row, {})
-            known[row] = known.get(row, 0.0) + worth / len(moves)
-    return found
-
-
-def plan_confirmation(
-    field: Field, goal: Goal, records: Records, seen: BoolArray, unseen: BoolArray, *, max_changed: float,
-    chunk: int = 5_000,
-) -> tuple[Plan, Confirmed]:  # fmt: skip
-    """One altered text for each unseen text, direction and side, with the best learned alterations; one query each."""
-    shape = records.won.shape
-    made = Confirmed(
-        open=np.zeros(shape, dtype=np.bool_), won=np.zeros(shape, dtype=np.bool_), moved=np.zeros(shape),
-        seen=seen, unseen=unseen, applied={},
-    )  # fmt: skip
-
-    def plan() -> Plan:
-        keys: list[tuple[int, int, int]] = []
-        inputs: list[str] = []
-        for key, moves in _applied(field, records, seen, unseen, max_changed):
-            made.applied[key] = moves
-            keys.append(key)
-            inputs.append(altered(field, key[2], moves))
-            if len(keys) >= chunk:
-                yield from _settle(inputs, keys, goal, made)
-                keys, inputs = [], []
-        if keys:
-            yield from _settle(inputs, keys, goal, made)
-
-    return plan(), made
+def _divided(tasks: TextTasks, effort: Effort) -> Iterator[TextTasks]:
+    """A text beyond all bounds in parts."""
+    cuts, size = [0], 0
+    for i, many in enumerate((_states(tasks, effort) * len(tasks.text)).tolist()):
+        if size > BLOCK_CHARACTERS:
+            cuts.append(i)
+            size = 0
+        size += many
+    if len(cuts) == 1:
+        yield tasks
+        return
+    for rows in np.split(np.arange(len(tasks.tasks)), cuts[1:]):
+        task = tasks.key.task
+        here = np.where((task >= rows[0]) & (task <= rows[-1]), task - rows[0], -1)
+        yield replace(
+            tasks, tasks=tasks.tasks[rows], seeds=tasks.seeds[rows], key=replace(tasks.key, task=here)
+        )
 
 
-def _settle(inputs: list[str], keys: list[tuple[int, int, int]], goal: Goal, made: Confirmed) -> Plan:
-    places = {text: i for i, text in enumerate(dict.fromkeys(inputs))}
-    replies = yield Probes(inputs=list(places))
-    scores = columns_of(replies, goal.names, len(places))[[places[text] for text in inputs]]
-    texts = np.array([t for _, _, t in keys], dtype=np.int64)
-    loss, won = goal(scores, texts)
-    for key, value, flip in zip(keys, loss.tolist(), won.tolist(), strict=True):
-        if np.isfinite(value):
-            made.open[key] = True
-            made.won[key] = flip
-            made.moved[key] = goal.base_loss[key[2]] - value
-
-
-def _applied(
-    field: Field, records: Records, seen: BoolArray, unseen: BoolArray, max_changed: float
-) -> Iterator[tuple[tuple[int, int, int], Moves]]:
-    lexicons = learned(field, records, seen)
-    for t in np.flatnonzero(unseen).tolist():
-        limit = max(1, int(max_changed * _words(field, t))) if max_changed > 0 else 0
-        open_ = field.open_sites(t)
-        sources = [field.sites[t][s].row for s in open_]
-        for k, sides in enumerate(field.options(t)):
-            for side, options in enumerate(sides):
-                lexicon = lexicons.get((k, side))
-                ranked = sorted(_known(open_, sources, options, lexicon)) if lexicon else ()
-                if ranked and limit:
-                    yield (k, side, t), tuple((s, row) for _, s, row in ranked[:limit])
-
-
-def _known(
-    sites: Sequence[int], sources: Sequence[int], options: Options, lexicon: Lexicon
-) -> Iterator[tuple[float, int, int]]:
-    """(−worth, site, row) of the best learned word of every site."""
-    for s, source, rows in zip(sites, sources, options, strict=True):
-        known = lexicon.get(source)
-        if known and rows:
-            worth, row = max([(known.get(row, 0.0), row) for row in rows])
-            if worth > 0:
-                yield -worth, s, row
+def _blocks(parts: Iterator[TextTasks], effort: Effort) -> Iterator[list[TextTasks]]:
+    """Texts whole, since equal candidates are asked once within a block; only a text beyond all bounds is divided."""
+    block: list[TextTasks] = []
+    size = states = 0
+    for part in parts:
+        many = int(_states(part, effort).sum())
+        if block and (states > effort.block or size + many * len(part.text) > BLOCK_CHARACTERS):
+            yield block
+            block, size, states = [], 0, 0
+        size += many * len(part.text)
+        states += many
+        block.append(part)
+    if block:
+        yield block
 
 
 def plan_again(
@@ -330,19 +186,13 @@ def plan_again(
 ) -> Plan:
     """Asks every flip once more; one that does not come back is no flip (for subjects that answer differently)."""
     for one in records:
-        keys = [key for key in one.moves if one.won[key]]
-        for start in range(0, len(keys), chunk):
-            part = keys[start : start + chunk]
-            replies = yield Probes(inputs=[altered(field, t, one.moves[k, s, t]) for k, s, t in part])
+        flips = one.changes.select(one.won)
+        for start in range(0, len(flips), chunk):
+            part = flips[start : start + chunk]
+            replies = yield Probes(inputs=[altered(field, t, moves) for (_, _, t), moves in part])
             scores = columns_of(replies, goal.names, len(part))
-            _, won = goal(scores, np.array([t for _, _, t in part], dtype=np.int64))
-            for key, flip in zip(part, won.tolist(), strict=True):
+            _, won = goal(scores, np.array([t for (_, _, t), _ in part], dtype=np.int64))
+            for (key, _), flip in zip(part, won.tolist(), strict=True):
                 if not flip:
                     one.won[key] = False
                     fails(1)
-
-
-def rate_over(won: npt.NDArray[Any], over: npt.NDArray[Any]) -> FloatArray:
-    """Share of `over` that won, along the last axis; 0 where there is nothing."""
-    n = over.sum(axis=-1)
-    return np.asarray(np.where(n > 0, (won & over).sum(axis=-1) / np.maximum(n, 1), 0.0))

@@ -114,7 +114,7 @@ def draw_placebos(
     distance[alike > MOST_ALIKE] = np.inf
     chosen: list[tuple[int, int]] = []
     uses: dict[int, int] = {}
-    for i in np.argsort(distance, kind="stable").tolist():
+    for i in np.argsort(distance, kind="stable"):  # few are looked at, so no list of them all
         if len(chosen) >= count or not np.isfinite(distance[i]):
             break
         a, b = int(pairs[i, 0]), int(pairs[i, 1])

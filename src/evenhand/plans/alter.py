@@ -6,17 +6,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from evenhand._model import BoolArray, IntArray
 from evenhand.embeddings.dictionary import Chosen, Pools
 from evenhand.embeddings.fluency import Contexts, Fluency, contexts_of, passes
 from evenhand.embeddings.vectors import Vectors
 from evenhand.plans._rewriting import article_like
 from evenhand.plans._words import match_case
-from evenhand.plans.search import Problem
+from evenhand.plans.search import TextTasks
 
 Tagger: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
 """From the words of a text to their parts of speech."""
@@ -87,11 +87,11 @@ class Fluent:
     """Which candidates of every site read fluently.
 
     Args:
-        good: per text, per site, the rows of fluent candidates; None without a filter.
+        good: per text, per site, which of the candidates read fluently; None without a filter.
         tried, passed: candidates in all.
     """
 
-    good: list[list[frozenset[int]]] | None
+    good: list[list[BoolArray]] | None
     tried: int = 0
     passed: int = 0
 
@@ -114,7 +114,8 @@ def fluent(
     """
     if filter is None and tagger is None:
         return Fluent(good=None)
-    good: list[list[frozenset[int]]] = [[frozenset()] * len(row) for row in sites]
+    none = np.empty(0, dtype=np.bool_)
+    good = [[none] * len(row) for row in sites]
     tried = passed = 0
     asked: list[tuple[int, int, Sequence[int]]] = []
 
@@ -131,9 +132,9 @@ def fluent(
             for i in np.flatnonzero(keep).tolist():
                 keep[i] = _same_part(contexts.tokens[rows[i]], int(places[i]), words[i], tagger)
         passed += int(keep.sum())
-        at, kept = 0, keep.tolist()
+        at = 0
         for t, s, offered in asked:
-            good[t][s] = frozenset(compress(offered, kept[at : at + len(offered)]))
+            good[t][s] = keep[at : at + len(offered)]
             at += len(offered)
         asked.clear()
 
@@ -175,13 +176,6 @@ class Offers:
             }
         )
 
-    def without(self, rows: frozenset[int]) -> Offers:
-        """Only between words that are not in `rows`."""
-        kept = {
-            w: tuple(c for c in words if c not in rows) for w, words in self.by_row.items() if w not in rows
-        }
-        return Offers(by_row={w: words for w, words in kept.items() if words})
-
     def mutual(self, other: Offers) -> Offers:
         """Only w → c for which the other direction offers c → w."""
         back = {(w, c) for c, words in other.by_row.items() for w in words}
@@ -189,45 +183,50 @@ class Offers:
         return Offers(by_row={w: words for w, words in kept.items() if words})
 
 
-def problems(
-    text: str, sites: Sequence[Site], vectors: Vectors, *, words: int, max_changed: float, base_loss: float
-) -> Callable[[Sequence[Sequence[int]]], tuple[Problem, tuple[int, ...]]]:
-    """Makes the search problems of one text: from options to the problem, and which site each of its places is.
-
-    Options are, per site, the rows of its candidates; what many problems share is made once.
+def text_tasks(
+    text: str,
+    number: int,
+    sites: Sequence[Site],
+    offered: Sequence[Sequence[int]],
+    tasks: IntArray,
+    vectors: Vectors,
+    *,
+    limit: int,
+    base_loss: float,
+    seeds: IntArray,
+    key: Any = None,
+) -> TextTasks:
+    """The searches of one text, from the rows of the words that are offered at its sites.
 
     Args:
-        words: of the whole text, for the share that may change.
+        number: of the text. offered: per site the rows of all words that any search may put there.
+        tasks: (n, k) the words of each search, numbered through all sites; −1 where there are fewer.
     """
-    limit = max(1, int(max_changed * words)) if max_changed > 0 else 0
-    spelled: list[dict[int, str]] = [{} for _ in sites]
-    cuts: dict[tuple[int, ...], tuple[str, ...]] = {}
-
-    def make(options: Sequence[Sequence[int]]) -> tuple[Problem, tuple[int, ...]]:
-        used = tuple([s for s, rows in enumerate(options) if rows])
-        pieces = cuts.get(used)
-        if pieces is None:
-            pieces = cuts[used] = _pieces(text, [sites[s] for s in used])
-        spellings = []
-        for s in used:
-            known = spelled[s]
-            for row in options[s]:
-                if row not in known:
-                    known[row] = sites[s].spelled(vectors.words[row])
-            spellings.append(tuple([known[row] for row in options[s]]))
-        made = Problem(pieces=pieces, options=tuple(spellings), limit=limit, base_loss=base_loss)
-        return made, used
-
-    return make
-
-
-def _pieces(text: str, sites: Sequence[Site]) -> tuple[str, ...]:
-    pieces: list[str] = []
+    words: list[str] = []
+    spans: list[tuple[int, int]] = []
+    numbers = np.empty(sum(map(len, offered)) + 1, dtype=np.int64)
+    numbers[-1] = -1
     at = 0
-    for site in sites:
-        pieces += [text[at : site.start], text[site.start : site.end]]
-        at = site.end
-    return (*pieces, text[at:])
+    for p, (site, rows) in enumerate(zip(sites, offered, strict=True)):
+        words += ["", *[site.spelled(vectors.words[row]) for row in rows]]
+        spans += [(site.start, site.end)] * (len(rows) + 1)
+        numbers[at : at + len(rows)] = np.arange(len(rows)) + at + p + 1
+        at += len(rows)
+    place = np.repeat(np.arange(len(sites)), [len(rows) + 1 for rows in offered])
+    return TextTasks(
+        text=text, number=number, place=place, spans=spans, words=words,
+        tasks=numbers[tasks], limit=limit, base_loss=base_loss, seeds=seeds, key=key,
+    )  # fmt: skip
 
 
-__all__ = ["Contexts", "Fluent", "Offers", "Site", "Tagger", "contexts_of", "fluent", "problems", "sites_of"]
+__all__ = [
+    "Contexts",
+    "Fluent",
+    "Offers",
+    "Site",
+    "Tagger",
+    "contexts_of",
+    "fluent",
+    "sites_of",
+    "text_tasks",
+]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, islice, product
 
-from evenhand.plans.search import Outcome, Problem, Search, State
+from evenhand.plans.problem import Outcome, Problem, ProblemSearch, State, side_by_side
 
 
-def exhaustive(problem: Problem, *, max_queries: int) -> Search:
+@side_by_side
+def exhaustive(problem: Problem, *, max_queries: int) -> ProblemSearch:
     """All single changes, then all pairs, …: a flip that it finds has the fewest possible changes.
 
     Where the combinations pass `max_queries`, the search ends there.
     """
-    places = [p for p, options in enumerate(problem.options) if options]
+    places = list(range(len(problem.options)))
     loss, queries = problem.base_loss, 0
     state: State = ()
     for size in range(1, min(problem.limit, len(places)) + 1):
@@ -32,5 +33,5 @@ def exhaustive(problem: Problem, *, max_queries: int) -> Search:
 
 def _combined(problem: Problem, places: list[int], size: int) -> Iterator[State]:
     for chosen in combinations(places, size):
-        for choices in product(*(range(len(problem.options[p])) for p in chosen)):
+        for choices in product(*(range(problem.counts[p]) for p in chosen)):
             yield tuple(zip(chosen, choices, strict=True))

@@ -8,11 +8,12 @@ from typing import TypeAlias
 import numpy as np
 
 from evenhand._model import FloatArray
-from evenhand.plans.search import Move, Outcome, Problem, Search, State
+from evenhand.plans.problem import Move, Outcome, Problem, ProblemSearch, State, side_by_side
 
 Answer: TypeAlias = tuple[list[float], list[bool]]
 
 
+@side_by_side
 def genetic(
     problem: Problem,
     *,
@@ -22,12 +23,13 @@ def genetic(
     generations: int = 20,
     keep: int = 4,
     temperature: float = 0.3,
-) -> Search:
+) -> ProblemSearch:
     """As published: words drawn ∝ their number of neighbours, the best of `keep` candidates, which must improve; elitism;
     parents by softmax(F/temperature); uniform crossover; success only where at most the allowed share of words changed.
     """
     rng = np.random.default_rng(seed)
-    sizes = np.array([len(o) for o in problem.options], dtype=float)
+    counts = problem.counts
+    sizes = np.array(counts, dtype=float)
     if problem.limit < 1 or not sizes.sum():
         return Outcome(state=(), won=False, loss=problem.base_loss, queries=0)
     run = _Run(problem, max_queries)
@@ -46,9 +48,8 @@ def genetic(
                 break
         places = rng.choice(len(sizes), size=population, p=sizes / sizes.sum())
         drawn = [
-            rng.permutation(len(problem.options[p]))[:keep] if len(problem.options[p]) > keep else np.arange(len(problem.options[p]))
-            for p in places
-        ]  # fmt: skip
+            rng.permutation(counts[p])[:keep] if counts[p] > keep else np.arange(counts[p]) for p in places
+        ]
         variants = [
             [_set(m, int(p), int(c)) for c in d] for m, p, d in zip(members, places, drawn, strict=True)
         ]
@@ -68,6 +69,7 @@ def genetic(
     return run.outcome(members, losses)
 
 
+@side_by_side
 def genetic_practice(
     problem: Problem,
     *,
@@ -76,19 +78,19 @@ def genetic_practice(
     population: int = 60,
     generations: int = 20,
     temperature: float = 0.3,
-) -> Search:
+) -> ProblemSearch:
     """As the practice runs it: every start has one random word altered; single random cut point; one random word of each
     child mutated; children beyond the allowed share of changed words are dropped; ends at a flip.
     """
     rng = np.random.default_rng(seed)
-    open_places = [p for p, o in enumerate(problem.options) if o]
-    if problem.limit < 1 or not open_places:
+    counts = problem.counts
+    if problem.limit < 1 or not counts:
         return Outcome(state=(), won=False, loss=problem.base_loss, queries=0)
     run = _Run(problem, max_queries)
 
     def mutated(state: State) -> State:
-        place = open_places[int(rng.integers(len(open_places)))]
-        return _set(state, place, int(rng.integers(len(problem.options[place]))))
+        place = int(rng.integers(len(counts)))
+        return _set(state, place, int(rng.integers(counts[place])))
 
     members = [mutated(()) for _ in range(population)]
     losses, wins = yield from run.ask(members)
@@ -99,7 +101,7 @@ def genetic_practice(
         couples = rng.choice(len(members), size=(population, 2), p=chance)
         children = []
         for a, b in couples:
-            cut = int(rng.integers(1, len(problem.options))) if len(problem.options) > 1 else 0
+            cut = int(rng.integers(1, len(counts))) if len(counts) > 1 else 0
             child = mutated(_cut(members[a], members[b], cut))
             children.append(child if len(child) <= problem.limit else members[a])
         members = children

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from evenhand.plans.search import Outcome, Problem, Search, State
+from evenhand.plans.problem import Outcome, Problem, ProblemSearch, State, side_by_side
 
 
-def greedy(problem: Problem, *, max_queries: int) -> Search:
+@side_by_side
+def greedy(problem: Problem, *, max_queries: int) -> ProblemSearch:
     """One place after the other, in the order of importance; each gets its best word, if that helps."""
-    places = [p for p, options in enumerate(problem.options) if options] if problem.limit > 0 else []
+    places = list(range(len(problem.options))) if problem.limit > 0 else []
     alone: list[State] = [((p, -1),) for p in places]
     removed = alone[:max_queries]
     if not removed:
@@ -21,7 +22,7 @@ def greedy(problem: Problem, *, max_queries: int) -> Search:
         left = max_queries - queries
         if won or left < 1 or len(state) >= problem.limit:
             break
-        tried: list[State] = [(*state, (place, c)) for c in range(len(problem.options[place]))][:left]
+        tried: list[State] = [(*state, (place, c)) for c in range(problem.counts[place])][:left]
         losses, wins = yield tried
         queries += len(tried)
         best = min(range(len(tried)), key=lambda i: (not wins[i], losses[i]))

@@ -1,28 +1,24 @@
-"""Word-substitution searches in lockstep: many searches ask at once, equal texts are asked once.
+"""Word-substitution searches in lockstep: the searches of many texts ask at once, equal texts are asked once.
 
-A search is a generator that yields states and is sent (losses, wins); it does no I/O and knows neither texts nor subject.
-The allowed words of every place are fixed on the original text, so that the order of changes does not matter.
+A search is a generator over a whole block of tasks: it yields states and is sent (losses, wins); it does no I/O and knows
+neither texts nor subject. The allowed words of every place are fixed on the original text, so that the order of changes
+does not matter.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
-from itertools import islice
+from itertools import accumulate
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from evenhand._errors import UsageError
-from evenhand._model import BoolArray, FloatArray, Plan, Probes, Replies
-
-Move: TypeAlias = tuple[int, int]
-"""(place, choice): `options[place][choice]` stands there; choice −1 leaves the word out."""
-State: TypeAlias = tuple[Move, ...]
-"""Moves in the order in which they were made; no place twice."""
+from evenhand._model import BoolArray, FloatArray, IntArray, Plan, Probes, Replies
 
 SEARCHES: dict[str, str] = {
     "single": "evenhand.plans.beam:single",
@@ -32,97 +28,134 @@ SEARCHES: dict[str, str] = {
     "genetic": "evenhand.plans.genetic:genetic",
     "genetic-practice": "evenhand.plans.genetic:genetic_practice",
 }
-"""Name → "module:function"; a function takes a Problem and keywords and returns a Search."""
+"""Name → "module:function"; a function takes a SearchBlock and keywords and returns a Search."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class Problem:
-    """One text and the words that may stand at its alterable places.
+class TextTasks:
+    """One text, every change that its searches may make, and the searches.
+
+    Changes are numbered place by place; the first of each place leaves the word out.
 
     Args:
-        pieces: the text cut at the places: between, word, between, word, …, between (2·places + 1 strings).
-        options: per place the words that may stand there, best first.
-        limit: most places that may be changed.
-        base_loss: loss of the unchanged text.
+        text: as it is. number: by which `Judges` knows it.
+        place: (m,) of each change, ascending. spans: (m,) the characters that it replaces. words: (m,) what then stands there.
+        tasks: (n, k) the changes that each search may make, in the order in which it tries them; −1 where there are fewer.
+        limit: most places that may be changed. base_loss: of the unchanged text.
+        seeds: (n,) for searches that draw. key: of the caller.
     """
 
-    pieces: tuple[str, ...]
-    options: tuple[tuple[str, ...], ...]
+    text: str
+    number: int
+    place: IntArray
+    spans: Sequence[tuple[int, int]]
+    words: Sequence[str]
+    tasks: IntArray
     limit: int
-    base_loss: float = 0.0
-
-    def render(self, state: State) -> str:
-        """The text in a state."""
-        if len(state) == 1:
-            ((place, choice),) = state
-            before, after = _around(self.pieces)[place]
-            return before + (self.options[place][choice] if choice >= 0 else "") + after
-        parts = list(self.pieces)
-        for place, choice in state:
-            parts[2 * place + 1] = self.options[place][choice] if choice >= 0 else ""
-        return "".join(parts)
-
-    def singles(self, most: int) -> list[State]:
-        """Every single change, the best candidate of every place first."""
-        return list(_singles(tuple(map(len, self.options)), most)) if self.limit > 0 else []
+    base_loss: float
+    seeds: IntArray
+    key: Any = None
 
 
-@lru_cache(maxsize=1 << 12)
-def _around(pieces: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """What stands before and behind each place of an otherwise unchanged text."""
-    return tuple(("".join(pieces[:i]), "".join(pieces[i + 1 :])) for i in range(1, len(pieces), 2))
-
-
-@lru_cache(maxsize=1 << 12)
-def _singles(counts: tuple[int, ...], most: int) -> tuple[State, ...]:
-    """The single changes of a problem with so many options at its places."""
-    longest = max(counts, default=0)
-    found = (((p, c),) for c in range(longest) for p, n in enumerate(counts) if c < n)
-    return tuple(islice(found, most))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
-    """How a search ended.
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class SearchBlock:
+    """The tasks of some texts, numbered through, and their changes and places, numbered through too.
 
     Args:
-        state: the best it found; () where nothing was better than the text itself.
-        won: whether the goal was reached. loss: of that state. queries: states it asked for.
-        single_mean, single_most: by how much single changes lowered the loss, on average and at most; None where the
-            search did not ask them all.
+        parts: the texts. first: (parts,) number of the first change of each.
+        text: (n,) part of each task, ascending. task, change: (N,) the changes of every task in the order of trial.
+        place: (M,) of each change. limit, base_loss, seed: (n,) of each task.
     """
 
-    state: State
-    won: bool
-    loss: float
-    queries: int
-    single_mean: float | None = None
-    single_most: float | None = None
+    parts: tuple[TextTasks, ...]
+    first: IntArray
+    text: IntArray
+    task: IntArray
+    change: IntArray
+    place: IntArray
+    limit: IntArray
+    base_loss: FloatArray
+    seed: IntArray
+
+    @classmethod
+    def of(cls, parts: Sequence[TextTasks]) -> SearchBlock:
+        """The block of these texts."""
+        sizes = [len(p.tasks) for p in parts]
+        first = _starts(len(p.place) for p in parts)
+        places, tasks = _starts(int(p.place.max(initial=-1)) + 1 for p in parts), _starts(sizes)
+        owners, changes = [], []
+        for part, task, number in zip(parts, tasks.tolist(), first.tolist(), strict=True):
+            rows, columns = np.nonzero(part.tasks >= 0)
+            owners.append(rows + task)
+            changes.append(part.tasks[rows, columns] + number)
+        return cls(
+            parts=tuple(parts), first=first, text=np.repeat(np.arange(len(parts)), sizes), task=_joined(owners),
+            change=_joined(changes), place=_joined([p.place + at for p, at in zip(parts, places, strict=True)]),
+            limit=np.repeat(np.array([p.limit for p in parts], dtype=np.int64), sizes),
+            base_loss=np.repeat(np.array([p.base_loss for p in parts]), sizes),
+            seed=_joined([p.seeds for p in parts]),
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.text)
 
 
-Search: TypeAlias = Generator[list[State], tuple[list[float], list[bool]], Outcome]
+def _starts(sizes: Iterable[int]) -> IntArray:
+    """Where each of some runs begins."""
+    return np.array([0, *accumulate(sizes)][:-1], dtype=np.int64)
+
+
+def _joined(arrays: Sequence[IntArray]) -> IntArray:
+    return np.concatenate(arrays).astype(np.int64) if arrays else np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class States:
+    """What a block asks for: (r,) the task of each state, ascending, and its changes (r, depth), −1 behind the last."""
+
+    task: IntArray
+    changes: IntArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Outcomes:
+    """How searches ended.
+
+    Args:
+        changes: (n, depth) the best state that each found, in the order of the changes, −1 behind the last; none where
+            nothing was better than the text itself.
+        won: (n,) whether the goal was reached. loss: of that state. queries: states asked for.
+        single_mean: (n,) by how much single changes lowered the loss on average; NaN where the search did not ask them.
+    """
+
+    changes: IntArray
+    won: BoolArray
+    loss: FloatArray
+    queries: IntArray
+    single_mean: FloatArray
+
+    def of(self, tasks: slice, first: int) -> Outcomes:
+        """Those of one text, its changes numbered from 0."""
+        changes = self.changes[tasks]
+        return Outcomes(
+            changes=np.where(changes >= 0, changes - first, -1), won=self.won[tasks], loss=self.loss[tasks],
+            queries=self.queries[tasks], single_mean=self.single_mean[tasks],
+        )  # fmt: skip
+
+
+Search: TypeAlias = Generator[States, tuple[FloatArray, BoolArray], Outcomes]
 
 
 class MakesSearch(Protocol):
     """The signature of every search."""
 
-    def __call__(self, problem: Problem, /, *, max_queries: int, seed: int) -> Search: ...
+    def __call__(self, block: SearchBlock, /, *, max_queries: int) -> Search: ...
 
 
 class Judges(Protocol):
     """Turns scores into losses: (scores (n, k), text of each row (n,)) → (loss (n,), won (n,))."""
 
     def __call__(self, scores: FloatArray, texts: Any, /) -> tuple[FloatArray, BoolArray]: ...
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class Task:
-    """A search to be run: its text (a number that `Judges` knows), its problem, and a key for its outcome."""
-
-    text: int
-    problem: Problem
-    key: Any
-    seed: int = 0
 
 
 def search(name: str, **options: Any) -> MakesSearch:
@@ -135,105 +168,108 @@ def search(name: str, **options: Any) -> MakesSearch:
         raise UsageError("unknown-search", "there is no such search", given=name, available=sorted(SEARCHES))
     module, _, attribute = SEARCHES[name].partition(":")
     function = getattr(import_module(module), attribute)
-    parameters = inspect.signature(function).parameters
-    seeded = "seed" in parameters
-    known = [p for p in parameters if p not in ("problem", "max_queries", "seed")]
+    known = [p for p in inspect.signature(function).parameters if p not in _NOT_OPTIONS]
     for option in options:
         if option not in known:
             raise UsageError(
                 "search-options", f"the search {name!r} has no such option", given=option, available=known
             )
-
-    def make(problem: Problem, /, *, max_queries: int, seed: int) -> Search:
-        random = {"seed": seed} if seeded else {}
-        made: Search = function(problem, max_queries=max_queries, **random, **options)
-        return made
-
-    return make
+    made: MakesSearch = partial(function, **options)
+    return made
 
 
-@dataclass(kw_only=True)
+_NOT_OPTIONS = frozenset({"block", "problem", "max_queries", "seed"})
+
+
 class _Memory:
-    """Texts that were asked in this block, and their scores."""
+    """The texts that were asked in a block, and their scores."""
 
-    row: dict[str, int] = field(default_factory=dict)
-    scores: list[FloatArray] = field(default_factory=list)
+    def __init__(self, block: SearchBlock, columns: int) -> None:
+        self.block = block
+        self.scores: FloatArray = np.empty((0, columns))
+        self._row: dict[str, int] = {}
 
-    def matrix(self) -> FloatArray:
-        if len(self.scores) > 1:
-            self.scores = [np.concatenate(self.scores)]
-        return self.scores[0]
-
-
-def lockstep(
-    blocks: Iterable[Sequence[Task]],
-    make: MakesSearch,
-    judge: Judges,
-    *,
-    names: Sequence[str],
-    max_queries: int,
-    into: Callable[[Task, Outcome], None],
-) -> Plan:
-    """Run all searches of a block side by side: one batch of probes per step, then the next block.
-
-    Args:
-        names: scores of the replies that become the columns `judge` reads.
-        into: called with every task and its outcome.
-    """
-    for block in blocks:
-        memory = _Memory(scores=[np.empty((0, len(names)))])
-        running: list[tuple[Task, Search, list[State]]] = []
-        for task in block:
-            started = make(task.problem, max_queries=max_queries, seed=task.seed)
-            _advance(task, started, None, running, into)
-        while running:
-            asked, rows = _wanted(running, memory)
-            if asked:
-                replies = yield Probes(inputs=asked)
-                memory.scores.append(columns_of(replies, names, len(asked)))
-            owners = np.repeat([task.text for task, _, _ in running], [len(s) for _, _, s in running])
-            loss, won = judge(memory.matrix()[rows], owners)
-            losses, wins = np.where(np.isfinite(loss), loss, np.inf).tolist(), won.tolist()
-            waiting, running, at = running, [], 0
-            for task, current, states in waiting:
-                part = (losses[at : at + len(states)], wins[at : at + len(states)])
-                at += len(states)
-                _advance(task, current, part, running, into)
-
-
-def _advance(
-    task: Task,
-    current: Search,
-    answer: tuple[list[float], list[bool]] | None,
-    running: list[tuple[Task, Search, list[State]]],
-    into: Callable[[Task, Outcome], None],
-) -> None:
-    try:
-        while True:
-            states = next(current) if answer is None else current.send(answer)
-            if states:
-                running.append((task, current, states))
-                return
-            answer = ([], [])
-    except StopIteration as ended:
-        into(task, ended.value)
-
-
-def _wanted(
-    running: Sequence[tuple[Task, Search, list[State]]], memory: _Memory
-) -> tuple[list[str], list[int]]:
-    """Texts not asked before in this block, and the memory's row of every state."""
-    known, asked, rows = memory.row, [], []
-    for task, _, states in running:
-        render = task.problem.render
-        for state in states:
-            text = render(state)
+    def wanted(self, states: States) -> tuple[list[str], IntArray]:
+        """Texts not asked before in this block, and the memory's row of every state; equal states are rendered once."""
+        sets = np.sort(states.changes, axis=1)
+        parts = self.block.text[states.task]
+        first, number = _distinct(parts, sets, len(self.block.place))
+        known, asked, rows = self._row, [], []
+        parts = parts[first]
+        local = sets[first] - self.block.first[parts][:, None]
+        for text in _rendered([self.block.parts[p] for p in parts.tolist()], local.tolist()):
             row = known.get(text)
             if row is None:
                 row = known[text] = len(known)
                 asked.append(text)
             rows.append(row)
-    return asked, rows
+        return asked, np.array(rows, dtype=np.int64)[number]
+
+
+def _rendered(parts: Sequence[TextTasks], sets: Sequence[Sequence[int]]) -> Iterator[str]:
+    """Each text with some of its words changed: numbers of changes, ascending, what is below 0 left out."""
+    for part, changes in zip(parts, sets, strict=True):
+        text, spans, words = part.text, part.spans, part.words
+        made, at = "", 0
+        for change in changes:
+            if change >= 0:
+                start, end = spans[change]
+                made += f"{text[at:start]}{words[change]}"
+                at = end
+        yield made + text[at:]
+
+
+def _distinct(parts: IntArray, sets: IntArray, changes: int) -> tuple[IntArray, IntArray]:
+    """(first row of each distinct text and set of changes, which of these each row is), in the order of the rows."""
+    key, size = parts, int(parts.max(initial=0)) + 1
+    for column in sets.T:
+        if size * (changes + 1) > np.iinfo(np.int64).max:
+            key, size = np.unique(key, return_inverse=True)[1], len(key)
+        key, size = key * (changes + 1) + column + 1, size * (changes + 1)
+    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[number]
+
+
+def lockstep(
+    blocks: Iterable[Sequence[TextTasks]],
+    make: MakesSearch,
+    judge: Judges,
+    *,
+    names: Sequence[str],
+    max_queries: int,
+    into: Callable[[TextTasks, Outcomes], None],
+) -> Plan:
+    """Run all searches of a block side by side: one batch of probes per step, then the next block.
+
+    Args:
+        names: scores of the replies that become the columns `judge` reads.
+        into: called with every text of a block and the outcomes of its tasks when the block has ended.
+    """
+    for parts in blocks:
+        block = SearchBlock.of(parts)
+        number = np.array([p.number for p in parts], dtype=np.int64)[block.text]
+        memory = _Memory(block, len(names))
+        current = make(block, max_queries=max_queries)
+        answer: tuple[FloatArray, BoolArray] | None = None
+        while True:
+            try:
+                states = next(current) if answer is None else current.send(answer)
+            except StopIteration as ended:
+                outcomes: Outcomes = ended.value
+                break
+            asked, rows = memory.wanted(states)
+            if asked:
+                replies = yield Probes(inputs=asked)
+                memory.scores = np.concatenate([memory.scores, columns_of(replies, names, len(asked))])
+            loss, won = judge(memory.scores[rows], number[states.task])
+            answer = np.where(np.isfinite(loss), loss, np.inf), won
+        at = 0
+        for part, first in zip(parts, block.first.tolist(), strict=True):
+            into(part, outcomes.of(slice(at, at + len(part.tasks)), first))
+            at += len(part.tasks)
 
 
 def columns_of(replies: Replies, names: Sequence[str], n: int) -> FloatArray:
