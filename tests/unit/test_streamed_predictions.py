@@ -191,3 +191,12 @@ def test_progress_counts_the_rows_of_every_pass(tmp_path: Path, streaming: Any) 
     eh.audit_predictions(path, y_pred="p", groups="sex", progress=lambda done, _: seen.append(done))
     assert seen == sorted(seen)
     assert seen[-1] == 3 * 4000
+
+
+def test_replicates_that_are_not_drawn_are_said() -> None:
+    """Labels have closed forms only; asking for replicates is not ignored in silence."""
+    rows = people(400)
+    found = eh.audit_predictions(
+        rows, y_true="truth", y_pred="label", groups="sex", task="classification", replicates=50
+    )
+    assert "no-bootstrap" in [note.slug for note in found.notes]

@@ -134,6 +134,10 @@ def audit_predictions(
             features=features, **roles,
         )  # fmt: skip
         ran = _in_memory(data, table, named, asked, analysis)
+    if replicates and (ran.task == "classification" or lists is not None):
+        analysis.note(
+            "no-bootstrap", "Only the regression table is bootstrapped: the intervals are the closed forms."
+        )
     who = Path(data).name if isinstance(data, str | os.PathLike) else "a table"
     if hasattr(y_pred, "predict"):
         who = type(y_pred).__name__
