@@ -11,8 +11,8 @@ demo: $(VENV)/.core            ## install, then audit VADER with 80 names and th
 	$(BIN)/evenhand demo
 
 test: $(VENV)/.dev             ## install, then lint, type-check and test the built wheel
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples tools
+	$(BIN)/ruff format --check src tests benchmarks examples tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -m "not slow and not torch" -n 2 --doctest-modules --pyargs evenhand tests
@@ -24,8 +24,8 @@ test-all: $(VENV)/.torch       ## also what needs torch and transformers (about 
 	$(BIN)/python -m pytest -m "torch and not slow" tests
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff format src tests benchmarks examples
-	$(BIN)/ruff check --fix src tests benchmarks examples
+	$(BIN)/ruff format src tests benchmarks examples tools
+	$(BIN)/ruff check --fix src tests benchmarks examples tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

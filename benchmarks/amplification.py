@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
-from evenhand.audits.caption_words import all_words, mentions, tokenise
+from evenhand.audits.amplification.captions import all_words, mentions, tokenise
 from evenhand.terms.groups import group_words
 
 

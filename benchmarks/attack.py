@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.audits.attack import attack
+from evenhand.audits.attack.audit import attack
 from evenhand.embeddings.neighbours import BLOCK_BYTES, nearest
 from evenhand.embeddings.ngram import tokens_of, train
 from evenhand.embeddings.vectors import from_arrays, vectors

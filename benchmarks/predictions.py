@@ -49,7 +49,7 @@ def people(n: int, seed: int = 0) -> dict[str, np.ndarray]:
 def checked(rows: dict[str, np.ndarray]) -> Any:
     """The columns as an audit holds them after its checks."""
     from evenhand import Factor
-    from evenhand.audits.prediction_rows import Rows
+    from evenhand.audits.predictions.rows import Rows
 
     groups = Factor(rows["g"].astype(np.int32), ("0", "1"))
     return Rows(columns={"y_pred": rows["p"], "y_true": rows["y"]}, groups={"g": groups})
@@ -57,10 +57,10 @@ def checked(rows: dict[str, np.ndarray]) -> Any:
 
 def table(rows: Any) -> int:
     """The 14 measures of the regression table with 95 % intervals; how many have one."""
-    from evenhand.audits.prediction_claims import correlation_of, regression_claims, tolerances
-    from evenhand.audits.prediction_compare import Settings, compare
-    from evenhand.audits.prediction_regression import kept, units
-    from evenhand.audits.prediction_source import from_rows
+    from evenhand.audits.predictions.claims import correlation_of, regression_claims, tolerances
+    from evenhand.audits.predictions.compare import Settings, compare
+    from evenhand.audits.predictions.regression import kept, units
+    from evenhand.audits.predictions.sources import from_rows
     from evenhand.measures.regression import RMSE
     from evenhand.stats.moments import estimate
 
@@ -76,7 +76,7 @@ def table(rows: Any) -> int:
 
 def parts(rows: Any) -> dict[str, float]:
     """CPU seconds of the table's three passes over the rows."""
-    from evenhand.audits.prediction_cells import _moments, cells_of, prepare
+    from evenhand.audits.predictions.cells import _moments, cells_of, prepare
     from evenhand.stats.histogram import auc
 
     made, codes = prepare(rows, QUANTILES), rows.groups["g"].codes
@@ -96,8 +96,8 @@ def parts(rows: Any) -> dict[str, float]:
 def calls(rows: dict[str, np.ndarray]) -> dict[str, float]:
     """CPU seconds of what a user calls, from raw arrays."""
     import evenhand as eh
-    from evenhand.audits.prediction_rows import gather, rows_of
-    from evenhand.audits.scoring import Analysis
+    from evenhand.audits.predictions.rows import gather, rows_of
+    from evenhand.audits.scores.claims import Analysis
 
     roles: dict[str, Any] = {"y_true": "y", "y_pred": "p", "groups": "g"}
     call = {**roles, "reference": "0"}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from evenhand._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from evenhand import measures, sklearn, testing
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from evenhand._result import Note, Result, compare, merge
     from evenhand._run import ask
     from evenhand._store import Journal
-    from evenhand.audits.amplification import audit_amplification
-    from evenhand.audits.attack import attack
-    from evenhand.audits.balance import Balanced, balance
-    from evenhand.audits.notebook import regression_table
-    from evenhand.audits.predictions import audit_predictions
-    from evenhand.audits.scores import audit_scores
-    from evenhand.audits.text import audit_text
+    from evenhand.audits.amplification.audit import audit_amplification
+    from evenhand.audits.amplification.balance import Balanced, balance
+    from evenhand.audits.attack.audit import attack
+    from evenhand.audits.predictions.audit import audit_predictions
+    from evenhand.audits.predictions.notebook import regression_table
+    from evenhand.audits.scores.audit import audit_scores
+    from evenhand.audits.text.audit import audit_text
     from evenhand.plans import Rewrite, rewrite
     from evenhand.plans.templates import Templates, templates
     from evenhand.subjects import subject
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from evenhand.texts import Texts, texts
 
 _PUBLIC: dict[str, str] = {
-    "Balanced": "evenhand.audits.balance",
+    "Balanced": "evenhand.audits.amplification.balance",
     "Contrast": "evenhand._model",
     "Estimate": "evenhand._model",
     "EvenhandError": "evenhand._errors",
@@ -67,16 +67,16 @@ _PUBLIC: dict[str, str] = {
     "Terms": "evenhand.terms",
     "Texts": "evenhand.texts",
     "ask": "evenhand._run",
-    "audit_amplification": "evenhand.audits.amplification",
-    "audit_predictions": "evenhand.audits.predictions",
-    "attack": "evenhand.audits.attack",
-    "audit_scores": "evenhand.audits.scores",
-    "audit_text": "evenhand.audits.text",
-    "balance": "evenhand.audits.balance",
+    "audit_amplification": "evenhand.audits.amplification.audit",
+    "audit_predictions": "evenhand.audits.predictions.audit",
+    "attack": "evenhand.audits.attack.audit",
+    "audit_scores": "evenhand.audits.scores.audit",
+    "audit_text": "evenhand.audits.text.audit",
+    "balance": "evenhand.audits.amplification.balance",
     "compare": "evenhand._result",
     "measures": "evenhand.measures",
     "merge": "evenhand._result",
-    "regression_table": "evenhand.audits.notebook",
+    "regression_table": "evenhand.audits.predictions.notebook",
     "rewrite": "evenhand.plans",
     "sklearn": "evenhand.sklearn",
     "subject": "evenhand.subjects",

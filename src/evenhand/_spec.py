@@ -27,11 +27,11 @@ from evenhand._errors import DataError, UsageError
 from evenhand._result import Result
 
 AUDITS: dict[str, str] = {
-    "text": "evenhand.audits.text:audit_text",
-    "scores": "evenhand.audits.scores:audit_scores",
-    "amplification": "evenhand.audits.amplification:audit_amplification",
-    "predictions": "evenhand.audits.predictions:audit_predictions",
-    "attack": "evenhand.audits.attack:attack",
+    "text": "evenhand.audits.text.audit:audit_text",
+    "scores": "evenhand.audits.scores.audit:audit_scores",
+    "amplification": "evenhand.audits.amplification.audit:audit_amplification",
+    "predictions": "evenhand.audits.predictions.audit:audit_predictions",
+    "attack": "evenhand.audits.attack.audit:attack",
 }
 """Kind → "module:function"."""
 

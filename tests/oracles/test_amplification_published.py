@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.audits.amplification_data import Reading, open_sources, prepare
-from evenhand.audits.scoring import Analysis
+from evenhand.audits.amplification.prepare import Reading, open_sources, prepare
+from evenhand.audits.scores.claims import Analysis
 from evenhand.measures.amplification import mean_amplification, violations
 from evenhand.measures.directional import directional
 

@@ -13,8 +13,8 @@ import pytest
 from slow_beam import one_beam
 
 from evenhand._model import FloatArray, Replies
-from evenhand.audits import attack_search
-from evenhand.audits.attack import attack
+from evenhand.audits.attack import search as attack_search
+from evenhand.audits.attack.audit import attack
 from evenhand.plans.problem import Outcome, Problem, State
 from evenhand.plans.search import SEARCHES, Outcomes, TextTasks, lockstep, search
 

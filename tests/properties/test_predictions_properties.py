@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.audits import prediction_batches
-from evenhand.audits.prediction_cells import cells_of, prepare
-from evenhand.audits.prediction_claims import evidence_of, regression_claims
-from evenhand.audits.prediction_rows import Rows
+from evenhand.audits.predictions import batches as prediction_batches
+from evenhand.audits.predictions.cells import cells_of, prepare
+from evenhand.audits.predictions.claims import evidence_of, regression_claims
+from evenhand.audits.predictions.rows import Rows
 
 Values = dict[tuple[str, str, str | None], float | None]
 

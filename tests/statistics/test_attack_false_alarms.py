@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.audits.attack import attack
+from evenhand.audits.attack.audit import attack
 from evenhand.embeddings.planted import planted
 
 SPACES = [planted(clusters=20, size=6, seed=s) for s in range(5)]

@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from evenhand._model import IntArray
-from evenhand.audits.amplification_findings import Judging, findings, resample
-from evenhand.audits.amplification_panel import corpus_blocks, panel
-from evenhand.audits.corpus import Corpus
+from evenhand.audits.amplification.corpus import Corpus
+from evenhand.audits.amplification.findings import Judging, findings, resample
+from evenhand.audits.amplification.panel import corpus_blocks, panel
 
 
 def corpus(rng: np.random.Generator, images: IntArray, who: IntArray, item: IntArray, items: int) -> Corpus:

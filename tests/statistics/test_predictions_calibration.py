@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.audits.prediction_cells import cells_of, prepare
-from evenhand.audits.prediction_claims import regression_claims
-from evenhand.audits.prediction_rows import Rows
+from evenhand.audits.predictions.cells import cells_of, prepare
+from evenhand.audits.predictions.claims import regression_claims
+from evenhand.audits.predictions.rows import Rows
 from evenhand.stats.curves import impact_curve
 from evenhand.stats.histogram import Scores
 

@@ -10,9 +10,9 @@ import pytest
 
 import evenhand as eh
 from evenhand._errors import DataError, SubjectError, UsageError
-from evenhand.audits.attack import attack
-from evenhand.audits.attack_annotation import adjusted, write_sheet
-from evenhand.audits.attack_tests import asymmetry, mean_of_sides, rank_p
+from evenhand.audits.attack.annotation import adjusted, write_sheet
+from evenhand.audits.attack.audit import attack
+from evenhand.audits.attack.placebos import asymmetry, mean_of_sides, rank_p
 from evenhand.cli import run
 from evenhand.embeddings import Rules, alterations, direction
 from evenhand.embeddings.dictionary import Alterations

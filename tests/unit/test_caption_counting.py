@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand._errors import EvenhandError
-from evenhand.audits.amplification_panel import poisson_weights
-from evenhand.audits.caption_words import all_words, mentions, tokenise
+from evenhand.audits.amplification.captions import all_words, mentions, tokenise
+from evenhand.audits.amplification.panel import poisson_weights
 from evenhand.measures.balancing import largest
 from evenhand.measures.leakage import cross_fitted, leaked
 from evenhand.terms.groups import GROUPS, group_words

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand import Factor
-from evenhand.audits.prediction_cells import cells_of, everyone, prepare, selected_term
-from evenhand.audits.prediction_rows import Rows
+from evenhand.audits.predictions.cells import cells_of, everyone, prepare, selected_term
+from evenhand.audits.predictions.rows import Rows
 from evenhand.stats import auc as by_rows
 from evenhand.stats import histogram
 from evenhand.stats import moments as sums
@@ -208,7 +208,7 @@ def test_cells_are_the_sums_of_their_rows(
 ) -> None:
     """Terms, selections and the top, for each level, within a stratum and for rows without a level."""
     if bins:
-        monkeypatch.setattr("evenhand.audits.prediction_cells.MOST_GRID", 10)
+        monkeypatch.setattr("evenhand.audits.predictions.cells.MOST_GRID", 10)
     rng = np.random.default_rng(8)
     n = 600
     y = rng.normal(size=n)

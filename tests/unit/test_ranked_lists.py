@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.audits.ranked_lists import exposure_ratio
+from evenhand.audits.predictions.ranking import exposure_ratio
 from evenhand.measures.ranking import exposure
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.audits import prediction_batches
+from evenhand.audits.predictions import batches as prediction_batches
 
 
 def people(n: int = 4000, seed: int = 0) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def test_thresholds_are_exact_unless_a_bin_holds_too_many_predictions(
     tmp_path: Path, streaming: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An outlier squeezes every other prediction into one bin: still exact; beyond the limit the error is stated."""
-    from evenhand.audits import prediction_source
+    from evenhand.audits.predictions import sources as prediction_source
 
     rows = {"p": np.append(np.random.default_rng(1).normal(size=2999), 1e9), "g": np.tile(["a", "b"], 1500)}
     path = written(tmp_path, rows)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from evenhand._model import Factor
-from evenhand.audits import classification as labels
-from evenhand.audits.class_cells import class_cells
-from evenhand.audits.prediction_cells import Cell, cells_of, prepare
-from evenhand.audits.prediction_claims import Claim, regression_claims
-from evenhand.audits.prediction_compare import Settings, all_others, widest, widest_pair
-from evenhand.audits.prediction_rows import Rows
+from evenhand.audits.predictions import classification as labels
+from evenhand.audits.predictions.cells import Cell, cells_of, prepare
+from evenhand.audits.predictions.claims import Claim, regression_claims
+from evenhand.audits.predictions.class_cells import class_cells
+from evenhand.audits.predictions.compare import Settings, all_others, widest, widest_pair
+from evenhand.audits.predictions.rows import Rows
 from evenhand.stats.multiplicity import worst_pair
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import typer
 
-from evenhand import __version__
 from evenhand._errors import EvenhandError
+from evenhand._version import __version__
 
 # typer brings its own copy of click, whose names are private; BadParameter < UsageError < ClickException in both.
 ClickException: type[Any] = typer.BadParameter.__mro__[2]

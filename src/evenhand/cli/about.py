@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from evenhand import __version__
+from evenhand._version import __version__
 
 
 class Listed(enum.StrEnum):

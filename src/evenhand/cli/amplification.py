@@ -9,7 +9,7 @@ import typer
 
 from evenhand._errors import UsageError
 from evenhand._spec import Spec
-from evenhand.audits.corpus import Rule
+from evenhand.audits.amplification.corpus import Rule
 from evenhand.cli.options import level_option, out_option
 from evenhand.cli.output import perform
 
@@ -139,7 +139,7 @@ def balance_command(
     top_n: Annotated[int, typer.Option("--top", help="Mined items per group and part of speech.")] = 25,
 ) -> None:
     """Choose the largest part of a training set in which no item's ratio of groups exceeds alpha."""
-    from evenhand.audits.balance import balance
+    from evenhand.audits.amplification.balance import balance
 
     made = balance(
         str(captions), alpha=alpha, groups=_names(groups), items=_items(item), weights=weights, text=text, id=id,

@@ -146,7 +146,7 @@ def annotation(
     seed: Annotated[int, typer.Option("--seed", help="Of the order of the rows.")] = 0,
 ) -> None:
     """Let people judge, blind, which flips kept the meaning: write a sheet, or read it back for the adjusted rates."""
-    from evenhand.audits.attack_annotation import adjusted, write_sheet
+    from evenhand.audits.attack.annotation import adjusted, write_sheet
 
     if key is None or (sheet is None) == (read is None):
         raise UsageError(

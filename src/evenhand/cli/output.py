@@ -90,8 +90,8 @@ def _size(spec: Spec) -> tuple[int | None, float | None]:
     """How many inputs a call will ask and what they cost, where that is known beforehand."""
     if spec.kind != "text":
         return None, None
-    from evenhand.audits.designs import design_of
-    from evenhand.audits.forecast import bill
+    from evenhand.audits.text.designs import design_of
+    from evenhand.audits.text.forecast import bill
 
     made = design_of(spec.arguments)
     return len(made) * int(spec.arguments.get("repeats", 1)), bill(made, spec.arguments)

@@ -40,13 +40,13 @@ def plan(
     ] = None,
 ) -> None:
     """Say what an audit will ask, cost and be able to find; asks nothing."""
-    from evenhand.audits.forecast import forecast
+    from evenhand.audits.text.forecast import forecast
 
     spec = read_spec(file)
     if spec.kind not in LIVE:
         raise UsageError("nothing-to-plan", f"the {spec.kind} audit asks no subject", given=spec.kind)
     if spec.kind == "attack":
-        from evenhand.audits.attack_forecast import forecast_attack
+        from evenhand.audits.attack.forecast import forecast_attack
 
         for line in forecast_attack(spec.arguments, price=price, rate=rate):
             typer.echo(line)

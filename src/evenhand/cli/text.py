@@ -138,7 +138,7 @@ def demo(
     subject: Annotated[str, typer.Option("--subject", help="Any subject; VADER needs no key.")] = "vader",
 ) -> None:
     """Audit a real model (VADER) with 80 names and with identity terms of five categories; no key, no download."""
-    from evenhand.audits.demo import demo_design, demo_subjects, run_demo
+    from evenhand.audits.text.demo import demo_design, demo_subjects, run_demo
 
     with progress_bar(len(demo_design()) * len(demo_subjects(subject))) as update:
         result = run_demo(subject, progress=update)
@@ -146,8 +146,8 @@ def demo(
 
 
 def _export(arguments: dict[str, Any], probes: Path | None, templates: Path | None) -> None:
-    from evenhand.audits.designs import design_of
-    from evenhand.audits.export import write_probes, write_templates
+    from evenhand.audits.text.designs import design_of
+    from evenhand.audits.text.export import write_probes, write_templates
 
     made = design_of(arguments)
     if probes is not None and templates is not None and probes == templates:

@@ -1,0 +1,66 @@
+"""Where a result comes from: the call, digests of the data, versions, the time. No texts, no secrets."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("numpy", "scipy", "pyarrow")
+
+
+def provenance(
+    function: Callable[..., Any],
+    arguments: Mapping[str, Any],
+    *,
+    subject: str | None = None,
+    data: Mapping[str, str] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """A plain record of one call."""
+    from evenhand._version import __version__
+
+    versions = {"evenhand": __version__, "python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:  # vendored builds may carry no metadata
+            versions[name] = "unknown"
+    record: dict[str, Any] = {
+        "call": {
+            "function": f"evenhand.{function.__name__}",
+            "arguments": {k: v for k, v in arguments.items() if v is not None},
+        },
+        "data": dict(data or {}),
+        "versions": versions,
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        **more,
+    }
+    if subject is not None:
+        record["subject"] = subject
+    return record
+
+
+def digest_of(source: Any, table: Any = None) -> str:
+    """SHA-256 (first 16 hex digits) of a file's bytes, of texts, or of an Arrow table's contents."""
+    digest = hashlib.sha256()
+    if isinstance(source, str | os.PathLike) and len(str(source)) < 4096 and Path(source).is_file():
+        with Path(source).open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    elif table is not None:
+        for name in table.column_names:
+            digest.update(name.encode())
+            for value in table.column(name).to_pylist():
+                digest.update(f"{value!r}\0".encode("utf-8", "surrogatepass"))
+    elif isinstance(source, Sequence) and not isinstance(source, str):
+        for value in source:
+            digest.update(f"{value}\0".encode("utf-8", "surrogatepass"))
+    else:
+        digest.update(str(source).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]

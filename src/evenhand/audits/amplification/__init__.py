@@ -1,0 +1,1 @@
+"""Captions, labels or counts of two corpora."""

@@ -1,0 +1,321 @@
+"""Balancing a training set: the largest part of it in which no item is tied to a group beyond a ratio."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand._analysis import Analysis
+from evenhand._errors import DataError, UsageError
+from evenhand._estimate import evidence
+from evenhand._judge import judge
+from evenhand._model import Estimate, Exhibit, FloatArray
+from evenhand._table import write_csv
+from evenhand.audits.amplification.corpus import Corpus, Rule
+from evenhand.audits.amplification.findings import MIN_IMAGES, Judging
+from evenhand.audits.amplification.items import Tagger
+from evenhand.audits.amplification.panel import corpus_blocks, panel, poisson_weights
+from evenhand.audits.amplification.prepare import Prepared, Reading, open_sources, prepare
+from evenhand.measures.amplification import mean_amplification
+from evenhand.measures.association import shares, sides
+from evenhand.measures.balancing import Selection, alike, largest, ratios
+from evenhand.stats.interval import Inference, from_standard_error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balanced:
+    """A balanced part of a training set.
+
+    Args:
+        alpha: the ratio that no item exceeds. ids: what is kept, image ids where there are any, else row numbers from 0.
+        weights: one for each kept id, 1 for a subset. images: how many there were.
+        items: one row an item: counts and ratio before and after, and what happened to it.
+        bound: no subset keeps more images than this. optimal: whether this one is proven to be the largest.
+        notes: what was left out of the constraints and why.
+    """
+
+    alpha: float
+    ids: tuple[str, ...]
+    weights: tuple[float, ...]
+    images: int
+    items: Exhibit
+    bound: float
+    optimal: bool
+    notes: tuple[str, ...] = ()
+
+    @property
+    def impossible(self) -> tuple[str, ...]:
+        """Items that some group is never named with: no subset balances them, so none of their images stay."""
+        pairs = zip(self.items.columns["item"], self.items.columns["what"], strict=True)
+        return tuple(str(i) for i, what in pairs if str(what).startswith("impossible"))
+
+    def summary(self) -> str:
+        """What was kept, in a few lines."""
+        kept, weighted = len(self.ids), sum(self.weights)
+        is_subset = all(w == 1.0 for w in self.weights)
+        amount = f"{kept:,}" if is_subset else f"a weight of {weighted:,.1f} on {kept:,}"
+        proven = "the largest possible" if self.optimal else f"at most {self.bound:,.0f} are possible"
+        lines = [
+            f"Kept {amount} of {self.images:,} images ({weighted / max(self.images, 1):.1%}); {proven}.",
+            f"No item's ratio of groups exceeds {self.alpha:g}: {len(self.items)} items.",
+        ]
+        if self.impossible:
+            shown = ", ".join(self.impossible[:10]) + (", …" if len(self.impossible) > 10 else "")
+            lines.append(f"Impossible to balance, so no image that names them with a group stays: {shown}.")
+        return "\n".join([*lines, *self.notes])
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """The ids for retraining: .txt (ids only), .csv or .jsonl (id, weight).
+
+        Raises:
+            UsageError: another ending.
+        """
+        target = Path(path)
+        if target.suffix == ".txt":
+            target.write_text("".join(f"{i}\n" for i in self.ids), encoding="utf-8")
+        elif target.suffix == ".csv":
+            write_csv(target, {"id": self.ids, "weight": self.weights})
+        elif target.suffix in (".jsonl", ".ndjson"):
+            rows = (json.dumps({"id": i, "weight": w}) for i, w in zip(self.ids, self.weights, strict=True))
+            target.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+        else:
+            raise UsageError(
+                "unknown-format",
+                "the ending of the file tells its format",
+                given=target.name,
+                available=[".txt", ".csv", ".jsonl"],
+            )
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+
+def balance(
+    captions: Any,
+    *,
+    alpha: float,
+    groups: Any = None,
+    items: Any = None,
+    weights: bool = False,
+    impossible: str = "drop",
+    text: str | None = None,
+    id: str | None = None,
+    rule: Rule = "exactly-one",
+    plurals: bool = False,
+    min_support: int = 10,
+    top_n: int = 25,
+    tagger: Tagger | str | None = None,
+    to: str | os.PathLike[str] | None = None,
+    seconds: float = 20.0,
+    seed: int = 0,
+) -> Balanced:
+    """The largest subset of a training set in which no item's ratio of groups exceeds `alpha`.
+
+    Args:
+        captions: as `train` of `audit_amplification`; all captions of an image stay or go together.
+        alpha: largest ratio of the counts of any two groups, at least 1.
+        weights: weights in [0, 1] with the largest sum, instead of a subset.
+        impossible: "drop" takes out every image that names, with a group, an item that some group is never named with;
+            "leave" puts no constraint on such items.
+        to: also write the ids there (see `Balanced.write`).
+        seconds: for the integer optimum. seed: for the choice among images with the very same mentions.
+        groups, items, text, id, rule, plurals, min_support, top_n, tagger: as in `audit_amplification`.
+
+    Raises:
+        UsageError: `bad-alpha`, and those of `audit_amplification`.
+
+    >>> texts = ["a man with a tie"] * 10 + ["a woman with a tie"] * 4 + ["a tree"]
+    >>> made = balance(texts, alpha=2, items=["tie"], min_support=1)
+    >>> len(made.ids), list(made.items.rows())[0]["ratio after"]
+    (13, 2.0)
+    """
+    if not alpha >= 1:
+        raise UsageError("bad-alpha", "a ratio of groups is at least 1", given=alpha, expected="1, 2, 3, …")
+    if impossible not in ("drop", "leave"):
+        raise UsageError(
+            "bad-alpha", "no such choice for impossible items", given=impossible, available=["drop", "leave"]
+        )
+    how = Reading(
+        groups=groups, items=items, text=text, id=id, rule=rule, plurals=plurals, min_support=min_support, top_n=top_n, tagger=tagger
+    )  # fmt: skip
+    analysis = Analysis()
+    sources = open_sources(captions, None, None, how)
+    if sources["train"].kind == "counts":
+        raise DataError(
+            "counts-balance", "counts cannot be balanced", expected="captions or labels, one row each"
+        )
+    prepared = prepare(sources, how, analysis)
+    made, _ = balanced(prepared, alpha, whole=not weights, impossible=impossible, seconds=seconds, seed=seed)
+    if to is not None:
+        made.write(to)
+    return made
+
+
+def balanced(
+    prepared: Prepared,
+    alpha: float,
+    *,
+    whole: bool = True,
+    impossible: str = "drop",
+    seconds: float = 20.0,
+    seed: int = 0,
+) -> tuple[Balanced, FloatArray]:
+    """(the balanced part, the weight of each image)."""
+    corpus = prepared.train
+    groups, n_items = corpus.member.shape[1], corpus.items.shape[1]
+    cells = corpus_blocks(corpus, prepared.images, "train")["train"][0]
+    present = np.unique(corpus.images)
+    cells = cells[present]
+    before = np.asarray(cells.sum(axis=0)).reshape(groups, n_items)
+    hopeless = (before.min(axis=0) == 0) & (before.max(axis=0) > 0)
+    pattern, first = alike(cells)
+    patterns = np.asarray(cells[first].todense()).reshape(len(first), groups, n_items)
+    if impossible == "leave":
+        patterns = patterns[:, :, ~hopeless]
+    sizes = np.bincount(pattern, minlength=len(first))
+    chosen = largest(patterns, sizes, alpha, whole=whole, seconds=seconds)
+    weight = _dealt(chosen, pattern, sizes, whole, seed)
+    after = np.asarray(cells.T @ weight).reshape(groups, n_items)
+    ids = _ids(prepared, present)
+    kept = weight > 1e-9
+    made = Balanced(
+        alpha=alpha,
+        ids=tuple(ids[k] for k in np.flatnonzero(kept).tolist()),
+        weights=tuple(float(w) for w in weight[kept]),
+        images=len(present),
+        items=_item_table(prepared, before, after, hopeless, impossible, alpha),
+        bound=chosen.bound,
+        optimal=chosen.optimal,
+        notes=tuple(f"Not constrained: {item}, {why}." for item, why, _, _ in prepared.dropped[:20]),
+    )
+    every = np.zeros(prepared.images)
+    every[present] = weight
+    return made, every
+
+
+def _dealt(chosen: Selection, pattern: Any, sizes: Any, whole: bool, seed: int) -> FloatArray:
+    """The weight of each image: alike images share an amount, or which of them stay is drawn."""
+    if not whole:
+        shares_kept: FloatArray = np.asarray(chosen.kept / np.maximum(sizes, 1), dtype=float)
+        return np.asarray(shares_kept[pattern])
+    order = np.random.default_rng(seed).permutation(len(pattern))
+    by_pattern = order[np.argsort(pattern[order], kind="stable")]
+    starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]
+    rank = np.empty(len(pattern), dtype=np.int64)
+    rank[by_pattern] = np.arange(len(pattern)) - starts[pattern[by_pattern]]
+    return np.asarray(rank < chosen.kept[pattern], dtype=float)
+
+
+def _ids(prepared: Prepared, present: Any) -> list[str]:
+    source, corpus = prepared.sources["train"], prepared.train
+    if source.ids is None:
+        return [str(i) for i in present.tolist()]
+    name = dict.fromkeys(source.ids)
+    if prepared.known:  # images were numbered in order of first appearance in the training data
+        listed = list(name)
+        return [listed[i] for i in present.tolist()]
+    return list(name)[: len(np.unique(corpus.images))]
+
+
+def _item_table(
+    prepared: Prepared, before: FloatArray, after: FloatArray, hopeless: Any, impossible: str, alpha: float
+) -> Exhibit:
+    was, now = ratios(before), ratios(after)
+    columns: dict[str, list[Any]] = {"item": list(prepared.items.names)}
+    for g, group in enumerate(prepared.groups):
+        columns[f"{group} before"] = [int(v) for v in before[g]]
+        columns[f"{group} after"] = [round(float(v), 6) for v in after[g]]
+    columns["ratio before"] = [float(v) if np.isfinite(v) else None for v in was]
+    columns["ratio after"] = [round(float(v), 9) if np.isfinite(v) else None for v in now]
+    columns["what"] = [
+        (
+            "impossible: some group is never named with it"
+            + ("" if impossible == "drop" else "; left as it is")
+        )
+        if h
+        else "emptied by other items' constraints"
+        if after[:, i].sum() == 0 and before[:, i].sum() > 0
+        else "was balanced already"
+        if was[i] <= alpha
+        else "balanced"
+        for i, h in enumerate(hopeless)
+    ]
+    return Exhibit(
+        title=f"Items before and after balancing to a ratio of {alpha:g}",
+        columns=columns,
+        note="Counts of rows that name the item with each group. A missing ratio: some group is never named with the item.",
+    )
+
+
+def add_balanced(prepared: Prepared, judging: Judging, alpha: float, analysis: Analysis) -> None:
+    """In an audit: what balancing would keep, and how far the outputs are from the balanced shares."""
+    made, weight = balanced(prepared, alpha, seed=judging.seed)
+    analysis.exhibits["balanced"] = made.items
+    hint = "evenhand balance … --to kept.jsonl (eh.balance) writes their ids"
+    analysis.note("balanced", f"{made.summary().splitlines()[0]} {hint}.")
+    if made.impossible:
+        shown = ", ".join(made.impossible[:10])
+        analysis.note(
+            "balance-impossible",
+            f"No subset balances {shown}: some group is never named with them.",
+            warning=True,
+        )
+    outputs = prepared.outputs
+    if outputs is None:
+        return
+    estimates = [
+        _growth(prepared, outputs, judging, None, "mean growth from the training data as it is"),
+        _growth(
+            prepared, outputs, judging, weight, f"mean growth from the training data balanced to {alpha:g}"
+        ),
+    ]
+    analysis.findings += judge(
+        [evidence(e, i) for e, i in estimates], tolerance=None, family="balanced", correction="none"
+    )
+
+
+def _growth(
+    prepared: Prepared, outputs: Corpus, judging: Judging, weight: FloatArray | None, name: str
+) -> tuple[Estimate, Inference]:
+    """Mean amplification with the sides of the training data as it is, from (balanced) training shares to the outputs."""
+    from scipy import sparse
+
+    blocks = corpus_blocks(prepared.train, prepared.images, "train") | corpus_blocks(
+        outputs, prepared.images, "out"
+    )
+    tied = sides(np.asarray(blocks["train"][0].sum(axis=0)).reshape(blocks["train"][1]))
+    if weight is not None:
+        blocks["train"] = ((sparse.diags(weight) @ blocks["train"][0]).tocsr(), blocks["train"][1])
+    joint = panel(blocks)
+
+    def value(sums: dict[str, FloatArray]) -> FloatArray:
+        return mean_amplification(shares(sums["train"]), shares(sums["out"]), tied)
+
+    point = float(value(joint.totals())[0])
+    drawn = np.concatenate(
+        [value(joint.totals(w)) for w in poisson_weights(joint.images, judging.draws, judging.seed)]
+    )
+    images = len(np.unique(outputs.images[outputs.member.any(axis=1)]))
+    estimate = Estimate(
+        measure=name, contrast="difference", group="outputs", reference="training data",
+        n=len(prepared.items.names), units={"image": images},
+    )  # fmt: skip
+    if images < MIN_IMAGES or not np.isfinite(point):
+        why = f"only {images} images name a group" if images < MIN_IMAGES else "no item is left in both"
+        return estimate, Inference(value=point, level=judging.level, why_not=why)
+    usable: Sequence[float] = drawn[np.isfinite(drawn)].tolist()
+    se = float(np.std(usable, ddof=1))
+    made = from_standard_error(
+        point,
+        se,
+        df=float(images - 1),
+        level=judging.level,
+        method="images resampled, sides of the training data as it is",
+    )
+    return estimate, made

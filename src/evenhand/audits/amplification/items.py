@@ -1,0 +1,325 @@
+"""Items from the captions themselves: the nouns and verbs most tied to each group, by part of speech and lemma.
+
+Word *types* are tagged, each in a few of its captions, not every token: a thousandth of the work, and a type has one
+part of speech in captions nearly always.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from evenhand._errors import UsageError
+from evenhand._model import BoolArray, FloatArray
+from evenhand.audits.amplification.captions import Tokens, all_words, mentions
+from evenhand.audits.amplification.corpus import Items
+from evenhand.measures.association import log_odds
+from evenhand.terms.groups import GroupWords
+
+Tagger: TypeAlias = Callable[[list[str]], Sequence[Any]]
+CONTEXTS = 7
+_FUNCTION_WORDS = [
+    "a",
+    "an",
+    "the",
+    "and",
+    "or",
+    "but",
+    "of",
+    "in",
+    "on",
+    "at",
+    "to",
+    "by",
+    "for",
+    "with",
+    "from",
+    "into",
+    "onto",
+    "over",
+    "under",
+    "up",
+    "down",
+    "out",
+    "off",
+    "as",
+    "is",
+    "are",
+    "was",
+    "were",
+    "be",
+    "been",
+    "being",
+    "has",
+    "have",
+    "had",
+    "do",
+    "does",
+    "did",
+    "it",
+    "its",
+    "this",
+    "that",
+    "these",
+    "those",
+    "there",
+    "here",
+    "some",
+    "any",
+    "no",
+    "not",
+    "he",
+    "she",
+    "they",
+    "him",
+    "her",
+    "them",
+    "his",
+    "hers",
+    "their",
+    "very",
+    "while",
+    "who",
+    "which",
+    "what",
+    "where",
+    "when",
+    "how",
+    "s",
+    "t",
+]
+
+
+def mined_items(
+    trained: Tokens,
+    others: Sequence[Tokens],
+    member: FloatArray,
+    *,
+    words: GroupWords | None,
+    min_support: int,
+    top_n: int,
+    tagger: Tagger | str | None = None,
+) -> tuple[Items, list[tuple[str, str]]]:
+    """The `top_n` nouns and verbs most tied to each group in the training captions, and notes on how they were found.
+
+    Args:
+        trained: tokens of the training captions; others: of the corpora that are counted with the same items.
+        member: (captions, G) after the rule.
+        words: group and neutral words, which are no items.
+        tagger: a callable from the words of a caption to their tags, ``"module:attr"``, ``"spacy:MODEL"``, or None for
+            TextBlob's tagger where it is installed, else no tagging.
+
+    Returns:
+        items with the kinds "noun" and "verb" (or "word"), and (slug, text) notes.
+    """
+    notes: list[tuple[str, str]] = []
+    matrix = all_words(trained)
+    support = np.asarray((matrix.T @ member).sum(axis=1)).ravel()
+    excluded = _excluded(words)
+    candidates = [
+        code
+        for code in np.flatnonzero(support >= min(min_support, 5)).tolist()
+        if (word := trained.words[code]) not in excluded
+        and len(word) > 1
+        and not any(c.isdigit() for c in word)
+    ]
+    chosen, how = _tagger(tagger)
+    if chosen is None:
+        notes.append(
+            (
+                "no-tagger",
+                "No part-of-speech tagger is installed, so all words but the commonest function words are items:"
+                " pip install 'evenhand[captions]'.",
+            )
+        )
+        kinds = dict.fromkeys(candidates, "word")
+    else:
+        kinds = _kinds(trained, candidates, chosen)
+    lemma = _lemmatiser() if chosen is not None else None
+    if chosen is not None and lemma is None:
+        notes.append(
+            ("no-lemmas", "lemminflect is not installed, so each form of a word is an item of its own.")
+        )
+    concepts = _concepts(trained, others, kinds, lemma, excluded)
+    picked = _most_tied(trained, concepts, member, min_support=min_support, top_n=top_n)
+    names = _names(picked)
+    found = Items(
+        names=tuple(names),
+        forms=tuple(tuple(sorted(concepts[key])) for key in picked),
+        given=False,
+        how=f"the {top_n} nouns and verbs most tied to each group by log-odds ({how})"
+        if chosen is not None
+        else f"the {top_n} words most tied to each group by log-odds",
+        kinds=tuple(kind for _, kind in picked),
+    )
+    return found, notes
+
+
+def _excluded(words: GroupWords | None) -> frozenset[str]:
+    named = set() if words is None else words.words() | set(words.neutral)
+    return frozenset(named).union(_FUNCTION_WORDS)
+
+
+def _tagger(tagger: Tagger | str | None) -> tuple[Tagger | None, str]:
+    if callable(tagger):
+        return tagger, "the given tagger"
+    if isinstance(tagger, str):
+        module, _, attribute = tagger.partition(":")
+        if module == "spacy":
+            return _spacy(attribute), f"spaCy {attribute}"
+        try:
+            found: Tagger = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise UsageError(
+                "unknown-tagger",
+                f"the tagger cannot be imported: {error}",
+                given=tagger,
+                expected="module:function, or spacy:MODEL",
+            ) from None
+        return found, tagger
+    try:
+        taggers = importlib.import_module("textblob.en.taggers")
+    except ImportError:
+        return None, ""
+    pattern = taggers.PatternTagger()
+    with (
+        warnings.catch_warnings()
+    ):  # its lexicon is read at the first use, from a file that it leaves to be closed
+        warnings.simplefilter("ignore", ResourceWarning)
+        pattern.tag("a dog", tokenize=False)
+    return (lambda words: pattern.tag(" ".join(words), tokenize=False)), "TextBlob's tagger"
+
+
+def _spacy(model: str) -> Tagger:
+    try:
+        spacy = importlib.import_module("spacy")
+        pipeline = spacy.load(model)
+    except (ImportError, OSError) as error:
+        raise UsageError(
+            "unknown-tagger",
+            f"spaCy's model cannot be loaded: {error}",
+            given=model,
+            hint="evenhand downloads no models",
+        ) from None
+
+    def tag(words: list[str]) -> Sequence[Any]:
+        document = spacy.tokens.Doc(pipeline.vocab, words=words)
+        return [token.tag_ for token in pipeline(document)]
+
+    return tag
+
+
+def _kinds(tokens: Tokens, candidates: Sequence[int], tagger: Tagger) -> dict[int, str]:
+    """ "noun" or "verb" for each candidate that mostly is one, from the tags in a few captions spread over the corpus."""
+    order = np.argsort(tokens.codes, kind="stable")
+    first = np.searchsorted(tokens.codes[order], np.arange(len(tokens.words) + 1))
+    kinds: dict[int, str] = {}
+    for code in candidates:
+        begin, end = int(first[code]), int(first[code + 1])
+        spread = np.unique(np.linspace(begin, end - 1, CONTEXTS).astype(int))
+        votes: Counter[str] = Counter()
+        for position in order[spread].tolist():
+            row = int(np.searchsorted(tokens.starts, position, side="right")) - 1
+            votes[_part(tagger, tokens.caption(row), position - int(tokens.starts[row]))] += 1
+        best = max(votes, key=lambda k: votes[k])
+        if best:
+            kinds[code] = best
+    return kinds
+
+
+def _part(tagger: Tagger, words: list[str], place: int) -> str:
+    tags = list(tagger(words))
+    if len(tags) != len(words):
+        return ""
+    tag = tags[place][1] if isinstance(tags[place], tuple | list) else tags[place]
+    tag = str(tag).upper()
+    return (
+        "noun"
+        if tag.startswith("NN") or tag == "NOUN"
+        else "verb"
+        if tag.startswith("VB") or tag == "VERB"
+        else ""
+    )
+
+
+def _lemmatiser() -> Callable[[str, str], str] | None:
+    try:
+        lemminflect = importlib.import_module("lemminflect")
+    except ImportError:
+        return None
+
+    def lemma(word: str, kind: str) -> str:
+        found = lemminflect.getLemma(word, upos=kind.upper())
+        return str(found[0]) if found else word
+
+    return lemma
+
+
+def _concepts(
+    tokens: Tokens,
+    others: Sequence[Tokens],
+    kinds: Mapping[int, str],
+    lemma: Callable[[str, str], str] | None,
+    excluded: Iterable[str],
+) -> dict[tuple[str, str], set[str]]:
+    """(lemma, kind) → forms. A form seen only in the outputs joins the lemma that the training captions have."""
+    concepts: dict[tuple[str, str], set[str]] = {}
+    known: set[str] = set()
+    for code, kind in kinds.items():
+        word = tokens.words[code]
+        known.add(word)
+        concepts.setdefault((lemma(word, kind) if lemma else word, kind), set()).add(word)
+    if lemma:
+        _join_verbs(concepts, lemma)
+        left = {w for t in others for w in t.words} - known - set(excluded)
+        for word in sorted(w for w in left if w.isalpha()):
+            if word in tokens.index:
+                continue  # the training captions have it, as something else
+            for kind in ("noun", "verb"):
+                key = (lemma(word, kind), kind)
+                if key in concepts:
+                    concepts[key].add(word)
+                    break
+    return concepts
+
+
+def _join_verbs(concepts: dict[tuple[str, str], set[str]], lemma: Callable[[str, str], str]) -> None:
+    """Taggers take "rides" for a plural: a noun seen only inflected belongs to the verb of the same form, if there is one."""
+    for key in [k for k in concepts if k[1] == "noun" and k[0] not in concepts[k]]:
+        verbs = {(lemma(word, "verb"), "verb") for word in concepts[key]}
+        if len(verbs) == 1 and (verb := verbs.pop()) in concepts:
+            concepts[verb] |= concepts.pop(key)
+
+
+def _most_tied(
+    tokens: Tokens,
+    concepts: Mapping[tuple[str, str], set[str]],
+    member: FloatArray,
+    *,
+    min_support: int,
+    top_n: int,
+) -> list[tuple[str, str]]:
+    keys = list(concepts)
+    if not keys:
+        return []
+    counts = np.asarray((mentions(tokens, [concepts[k] for k in keys]).T @ member).T, dtype=float)
+    enough: BoolArray = counts.sum(axis=0) >= min_support
+    _, z = log_odds(counts, member.sum(axis=0))
+    kinds = np.array([k[1] for k in keys])
+    picked: dict[int, float] = {}
+    for kind in np.unique(kinds):
+        places = np.flatnonzero(enough & (kinds == kind))
+        for g in range(counts.shape[0]):
+            tied = places[np.argsort(-z[g, places], kind="stable")][:top_n]
+            picked.update({p: float(z[g, p]) for p in tied.tolist() if z[g, p] > 0})
+    return [keys[p] for p in sorted(picked, key=lambda p: (-picked[p], keys[p]))]
+
+
+def _names(keys: Sequence[tuple[str, str]]) -> list[str]:
+    """A noun or word by its lemma, a verb as "to ride"."""
+    return [f"to {lemma}" if kind == "verb" else lemma for lemma, kind in keys]

@@ -1,0 +1,472 @@
+"""From what the user has to corpora that can be compared: same groups, same items, known images, enough support."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand._analysis import Analysis
+from evenhand._encoding import decode
+from evenhand._errors import DataError, UsageError
+from evenhand._model import FloatArray, IntArray
+from evenhand.audits.amplification.corpus import (
+    RULES,
+    Corpus,
+    Grouping,
+    Items,
+    Pool,
+    Rule,
+    annotated_truth,
+    annotation,
+    build,
+    given_items,
+    grouping,
+    image_indices,
+    label_items,
+    members,
+    named_by,
+    read_items,
+    tokens_of,
+)
+from evenhand.audits.amplification.items import Tagger, mined_items
+from evenhand.audits.amplification.sources import Source, read_source
+
+MOST_SETS = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How corpora are read and counted; every field is an argument of `audit_amplification`."""
+
+    groups: Any = None
+    items: Any = None
+    text: str | None = None
+    id: str | None = None
+    rule: Rule = "exactly-one"
+    pool: Pool = "caption"
+    plurals: bool = False
+    min_support: int = 10
+    top_n: int = 25
+    tagger: Tagger | str | None = None
+    match: str = "auto"
+
+
+@dataclass(kw_only=True)
+class Prepared:
+    """Corpora ready to compare.
+
+    Args:
+        corpora: "train", and where given "outputs" and "truth".
+        groups, items: what is left of them. images: how many there are in all. known: whether ids tell them apart.
+        sources: as they were read. dropped: (item, reason, mentions in train, mentions in outputs).
+        who: how rows are told apart.
+    """
+
+    corpora: dict[str, Corpus]
+    groups: tuple[str, ...]
+    items: Items
+    images: int
+    known: bool
+    sources: dict[str, Source]
+    who: Grouping
+    dropped: list[tuple[str, str, int, int]] = field(default_factory=list)
+
+    @property
+    def train(self) -> Corpus:
+        """The training data, or the only corpus."""
+        return self.corpora["train"]
+
+    @property
+    def outputs(self) -> Corpus | None:
+        """The model's outputs."""
+        return self.corpora.get("outputs")
+
+
+def prepare(sources: dict[str, Source], how: Reading, analysis: Analysis) -> Prepared:
+    """Count all corpora with the same groups and items, and say what was left out.
+
+    Raises:
+        DataError: nobody is named, or one group only. UsageError: sources of different kinds.
+    """
+    listed = list(sources.values())
+    annotated = annotated_truth(sources)
+    if len({s.kind for s in listed if s is not annotated}) > 1:
+        raise UsageError(
+            "mixed-kinds",
+            "training data and outputs are of different kinds",
+            given=", ".join(f"{s.name}: {s.kind}" for s in listed),
+            expected="captions with captions, labels with labels, counts with counts",
+        )
+    if how.pool not in ("caption", "image"):
+        raise UsageError("unknown-pool", "no such pool", given=how.pool, available=["caption", "image"])
+    if how.min_support < 1:
+        raise UsageError("bad-support", "the minimum support is at least 1", given=how.min_support)
+    who = grouping(how.groups, [s for s in listed if s is not annotated], plurals=how.plurals)
+    tokens = {name: tokens_of(s) for name, s in sources.items()}
+    indices, images, known = _images(sources)
+    items = _items(sources, tokens, who, how, analysis)
+    corpora = {
+        name: build(s, who, items, rule=how.rule, pool=how.pool, image_of=indices[name], tokens=tokens[name])
+        for name, s in sources.items()
+        if s is not annotated
+    }
+    if annotated is not None:
+        corpora["truth"] = annotation(annotated, who, items, how.rule, indices["truth"])
+    _note_reading(sources, corpora, who, how, analysis)
+    prepared = Prepared(
+        corpora=corpora,
+        groups=members(np.zeros((0, len(who.names)), dtype=bool), who.names, how.rule)[1],
+        items=items,
+        images=images,
+        known=known,
+        sources=sources,
+        who=who,
+    )
+    _match(prepared, how, analysis)
+    _drop_groups(prepared, analysis)
+    _drop_items(prepared, how, analysis)
+    return prepared
+
+
+def _images(sources: dict[str, Source]) -> tuple[dict[str, IntArray], int, bool]:
+    """Outputs and truth without ids are aligned by row where they are equally long."""
+    listed = dict(sources)
+    aligned = None
+    if "truth" in sources and any(sources[k].ids is None for k in ("outputs", "truth")):
+        aligned = listed.pop("truth")
+    found, images, known = image_indices(list(listed.values()))
+    indices = dict(zip(listed, found, strict=True))
+    if aligned is not None:
+        size = len(indices["outputs"])
+        n = len(aligned.texts) or (aligned.table.num_rows if aligned.table is not None else 0)
+        if n != size:
+            raise DataError(
+                "truth-length",
+                "without ids the truth must have one row for each row of the outputs",
+                given=f"{n} rows of truth, {size} of outputs",
+                hint="name a column of ids with id= (--id)",
+            )
+        indices["truth"] = indices["outputs"]
+    return indices, images, known
+
+
+def _items(
+    sources: dict[str, Source], tokens: dict[str, Any], who: Grouping, how: Reading, analysis: Analysis
+) -> Items:
+    listed = list(sources.values())
+    if listed[0].kind == "labels":
+        names = [how.items] if isinstance(how.items, str) else how.items
+        return label_items(listed, None if names is None else list(names), who)
+    if how.items is not None:
+        found = how.items
+        if isinstance(found, str | os.PathLike) and (
+            Path(found).suffix.lower() in (".txt", ".json", ".csv") or Path(found).is_file()
+        ):
+            path = Path(found)
+            if not path.is_file():
+                raise DataError("no-such-file", "there is no such file of items", given=path)
+            found = read_items(str(path), decode(path.read_bytes(), name=path.name))
+        return _without_groups(given_items(found, plurals=how.plurals), who, analysis)
+    named, _ = named_by(listed[0], tokens["train"], who)
+    member, _ = members(named, who.names, how.rule)
+    items, notes = mined_items(
+        tokens["train"],
+        [t for k, t in tokens.items() if k != "train" and t is not None],
+        member,
+        words=who.words,
+        min_support=how.min_support,
+        top_n=how.top_n,
+        tagger=how.tagger,
+    )
+    for slug, text in notes:
+        analysis.note(slug, text, warning=slug == "no-tagger")
+    return items
+
+
+def _without_groups(items: Items, who: Grouping, analysis: Analysis) -> Items:
+    """Words that name a group are no item's synonyms (COCO's *person* lists man and woman): they would tie it by themselves."""
+    if who.words is None:
+        return items
+    words = who.words.words()
+    left = {
+        n: tuple(f for f in forms if f not in words)
+        for n, forms in zip(items.names, items.forms, strict=True)
+    }
+    cut = [n for n, forms in zip(items.names, items.forms, strict=True) if len(left[n]) < len(forms)]
+    if cut:
+        analysis.note(
+            "items-name-groups",
+            f"Words that name a group are not counted as mentions of an item: taken out of {', '.join(cut[:8])}.",
+        )
+    kept = {n: forms for n, forms in left.items() if forms}
+    if not kept:
+        raise UsageError("items", "all items are words that name a group", given=", ".join(items.names[:8]))
+    return replace(items, names=tuple(kept), forms=tuple(kept.values()))
+
+
+def _note_reading(
+    sources: dict[str, Source], corpora: dict[str, Corpus], who: Grouping, how: Reading, analysis: Analysis
+) -> None:
+    for source in sources.values():
+        if source.repeated:
+            text = f"{source.repeated} rows of the {source.name} repeat a caption of the same image and are counted once."
+            analysis.note("repeated-captions", text, warning=True)
+        blank = sum(1 for t in source.texts if not t or not t.strip())
+        if blank:
+            analysis.note(
+                "blank-captions", f"{blank} captions of the {source.name} are empty; they name nobody."
+            )
+    several = {name: int((c.named.sum(axis=1) > 1).sum()) for name, c in corpora.items()}
+    if any(several.values()):
+        counted = ", ".join(f"{n} of the {sources[name].name}" for name, n in several.items())
+        analysis.note(
+            "several-groups", f"Rows that name several groups: {counted}. Rule {how.rule}: {RULES[how.rule]}."
+        )
+    train = corpora["train"]
+    if not train.named.any():
+        looked = "" if who.words is None else ", ".join(sorted(who.words.words())[:12])
+        raise DataError(
+            "no-group-named",
+            "no caption of the training data names a group"
+            if who.words
+            else "no row of the training data has a group",
+            given=f"{len(train)} rows",
+            expected=f"words such as {looked}" if looked else None,
+            hint="other words: groups= (--groups) takes a list of evenhand list terms, a file {group: [words]}, or a column",
+        )
+
+
+def _match(prepared: Prepared, how: Reading, analysis: Analysis) -> None:
+    """Outputs of more images than the training data has are restricted to the shared ones: like with like."""
+    outputs = prepared.outputs
+    if how.match not in ("auto", "all", "shared"):
+        raise UsageError(
+            "unknown-match", "no such choice", given=how.match, available=["auto", "all", "shared"]
+        )
+    if outputs is None or not prepared.known:
+        return
+    inside = np.isin(outputs.images, prepared.train.images)
+    if not inside.any():
+        if "truth" not in prepared.corpora:
+            text = (
+                "Training data and outputs have no image in common. Amplification compares shares, so that is no obstacle;"
+                " directional amplification, errors and leakage need the truth of the outputs' images: truth= (--truth)."
+            )
+            analysis.note("disjoint-images", text)
+        if how.match == "shared":
+            raise DataError("disjoint-images", "training data and outputs have no image in common")
+        return
+    covered = np.isin(np.unique(prepared.train.images), outputs.images).mean()
+    if how.match == "shared" or (how.match == "auto" and covered >= 0.95 and not inside.all()):
+        prepared.corpora["outputs"] = outputs.take(np.flatnonzero(inside))
+        analysis.note(
+            "shared-images",
+            f"{int((~inside).sum())} rows of the outputs belong to images without training captions and are left out:"
+            ' the same images are compared. match="all" (--match all) keeps them.',
+        )
+
+
+def _drop_groups(prepared: Prepared, analysis: Analysis) -> None:
+    present = prepared.train.member.sum(axis=0) > 0
+    gone = [g for g, p in zip(prepared.groups, present, strict=True) if not p]
+    if present.sum() < 2:
+        left = [g for g, p in zip(prepared.groups, present, strict=True) if p]
+        raise DataError(
+            "one-group-named",
+            "the training data name one group only" if left else "every row that names a group names several",
+            given=", ".join(left)
+            or f"{int((prepared.train.named.sum(axis=1) > 1).sum())} rows with several groups",
+            expected="rows that name each of at least two groups",
+            hint='rule="any" (--rule any) counts rows that name several groups for each of them',
+        )
+    if gone:
+        analysis.note(
+            "group-not-named",
+            f"The training data never name {', '.join(gone)}: left out, so each of the other groups is held against"
+            f" 1/{int(present.sum())}.",
+            warning=True,
+        )
+        prepared.groups = tuple(g for g in prepared.groups if g not in gone)
+        for name, corpus in prepared.corpora.items():
+            prepared.corpora[name] = replace(corpus, member=corpus.member[:, present])
+
+
+def _drop_items(prepared: Prepared, how: Reading, analysis: Analysis) -> None:
+    before = prepared.train.counts().sum(axis=0)
+    after = None if prepared.outputs is None else prepared.outputs.counts().sum(axis=0)
+    keep = np.ones(len(before), dtype=np.bool_)
+    for i, item in enumerate(prepared.items.names):
+        n, m = int(before[i]), 0 if after is None else int(after[i])
+        reason = _why_drop(n, m, after is not None, how.min_support)
+        if reason:
+            keep[i] = False
+            prepared.dropped.append((item, reason, n, m))
+    if prepared.dropped:
+        analysis.note(
+            "items-dropped",
+            f"{len(prepared.dropped)} of {len(keep)} items are left out for want of support and count nowhere, never as 0;"
+            " the table of dropped items says why.",
+        )
+    kept = np.flatnonzero(keep)
+    items = prepared.items
+    prepared.items = replace(
+        items,
+        names=tuple(items.names[i] for i in kept),
+        forms=tuple(items.forms[i] for i in kept) if items.forms else (),
+        kinds=tuple(items.kinds[i] for i in kept) if items.kinds else (),
+    )
+    for name, corpus in prepared.corpora.items():
+        prepared.corpora[name] = replace(corpus, items=corpus.items[:, kept])
+
+
+def _why_drop(train: int, outputs: int, compared: bool, support: int) -> str:
+    if train == 0:
+        return "never mentioned with a group in the training data"
+    if train < support:
+        return f"fewer than {support} mentions with a group in the training data"
+    if compared and outputs == 0:
+        return "never mentioned with a group in the outputs"
+    return ""
+
+
+def item_sets(prepared: Prepared, min_support: int) -> tuple[list[str], dict[str, Any]]:
+    """Sets of items named together (singles, pairs, triples) with support in both corpora: names, and corpus → matrix."""
+    from scipy import sparse
+
+    train, outputs = prepared.train, prepared.outputs
+    if outputs is None or not prepared.items.names:
+        return [], {}
+    named = {"train": train, "out": outputs}
+    live = {k: c.items[np.flatnonzero(c.member.any(axis=1))].astype(np.float64) for k, c in named.items()}
+    sets: list[tuple[int, ...]] = [(i,) for i in range(len(prepared.items.names))]
+    pairs = _pairs(
+        (live["train"].T @ live["train"]).tocoo(), (live["out"].T @ live["out"]).tocsr(), min_support
+    )
+    sets += pairs
+    if len(prepared.items.names) <= 60:
+        sets += _triples(pairs, live, min_support)
+    matrices: dict[str, Any] = {}
+    for k, corpus in named.items():
+        base = corpus.items.tocsc()
+        columns = []
+        for members_of in sets:
+            column = base[:, members_of[0]]
+            for i in members_of[1:]:
+                column = column.multiply(base[:, i])
+            columns.append(column)
+        matrices[k] = sparse.hstack(columns).tocsr()
+    names = [" + ".join(prepared.items.names[i] for i in s) for s in sets]
+    return names, matrices
+
+
+def _pairs(train: Any, outputs: Any, support: int) -> list[tuple[int, ...]]:
+    found = [
+        (int(-n), int(i), int(j))
+        for i, j, n in zip(train.row, train.col, train.data, strict=True)
+        if i < j and n >= support and outputs[i, j] > 0
+    ]
+    return [(i, j) for _, i, j in sorted(found)[:MOST_SETS]]
+
+
+def _triples(pairs: Sequence[tuple[int, ...]], live: dict[str, Any], support: int) -> list[tuple[int, ...]]:
+    known = set(pairs)
+    found: list[tuple[int, ...]] = []
+    base = {k: m.tocsc() for k, m in live.items()}
+    for i, j in sorted(known):
+        for _, k in [p for p in known if p[0] == j and (i, p[1]) in known]:
+            n = {c: base[c][:, i].multiply(base[c][:, j]).multiply(base[c][:, k]).sum() for c in base}
+            if n["train"] >= support and n["out"] > 0:
+                found.append((i, j, k))
+    return found[:MOST_SETS]
+
+
+def truth_of(prepared: Prepared) -> Corpus | None:
+    """The annotated images behind the outputs: the given truth, or training rows of the same images."""
+    if "truth" in prepared.corpora:
+        return prepared.corpora["truth"]
+    outputs = prepared.outputs
+    if outputs is None or not prepared.known:
+        return None
+    shared = np.isin(prepared.train.images, outputs.images)
+    return prepared.train.take(np.flatnonzero(shared)) if shared.any() else None
+
+
+def open_sources(train: Any, outputs: Any, truth: Any, how: Reading) -> dict[str, Source]:
+    """Read whatever was given, as "train", "outputs" and "truth"."""
+    given = {"train": train, "outputs": outputs, "truth": truth}
+    listed = [how.items] if isinstance(how.items, str) else how.items
+    sources: dict[str, Source] = {}
+    for name, source in given.items():
+        if source is None:
+            continue
+        called = "training data" if name == "train" else name
+        found = read_source(source, name=called, text=how.text, id=how.id)
+        if found.kind == "captions" and _labelled(found, how.groups, listed):
+            found = read_source(source, name=called, text=how.text, id=how.id, labels=True)
+        sources[name] = found
+    return sources
+
+
+def _labelled(source: Source, groups: Any, items: Any) -> bool:
+    """A table whose groups and items are all columns holds labels, also where it has captions beside them."""
+    columns = set(source.table.column_names) if source.table is not None else set()
+    who = [groups] if isinstance(groups, str) else groups
+    if not isinstance(who, list | tuple) or not isinstance(items, list | tuple):
+        return False
+    return bool(who and items) and {*map(str, who), *map(str, items)} <= columns
+
+
+def image_level(prepared: Prepared, truth: Corpus, rule: Rule) -> dict[str, Any]:
+    """Truth and outputs of the same images: groups by all captions together, items as the share of captions.
+
+    Where words tell the groups, only images count whose truth and whose output name one group each, as Wang &
+    Russakovsky do: else a change of coverage would pass for a change of association. Labels are taken as they are.
+
+    Returns:
+        images (n,); attributes (n, G) and tasks (n, I) of the truth; predicted_attributes, predicted_tasks of the
+        outputs; sparse where items are.
+    """
+    outputs = prepared.outputs
+    if outputs is None:
+        return {}
+    shared = np.intersect1d(truth.images, outputs.images)
+    a = _per_image(truth, shared)
+    b = _per_image(outputs, shared)
+    together, _ = members(a["named"] > 0, prepared.who.names, rule)
+    kept = [k for k, g in enumerate(_all_groups(prepared, rule)) if g in prepared.groups]
+    attributes = together[:, kept]
+    if prepared.who.words is None:
+        one = np.ones(len(shared), dtype=np.bool_)
+    else:
+        one = (attributes.sum(axis=1) > 0) & (b["member"].sum(axis=1) > 0)
+    return {
+        "images": shared,
+        "usable": one.astype(float),
+        "attributes": attributes,
+        "tasks": a["items"],
+        "predicted_attributes": b["member"],
+        "predicted_tasks": b["items"],
+    }
+
+
+def _all_groups(prepared: Prepared, rule: Rule) -> tuple[str, ...]:
+    return members(np.zeros((0, len(prepared.who.names)), dtype=bool), prepared.who.names, rule)[1]
+
+
+def _per_image(corpus: Corpus, images: IntArray) -> dict[str, Any]:
+    from scipy import sparse
+
+    rows = np.flatnonzero(np.isin(corpus.images, images))
+    place = np.searchsorted(images, corpus.images[rows])
+    n: FloatArray = np.bincount(place, minlength=len(images)).astype(float)
+    add = sparse.csr_matrix((1.0 / n[place], (place, rows)), shape=(len(images), len(corpus)))
+    return {
+        "named": np.asarray(add @ corpus.named.astype(float)),
+        "member": np.asarray(add @ corpus.member),
+        "items": (add @ corpus.items).tocsr(),
+    }

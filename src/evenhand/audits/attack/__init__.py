@@ -1,0 +1,1 @@
+"""Single words replaced along a direction, against placebos."""

@@ -1,0 +1,214 @@
+"""What may stand at every place of every text, along an axis and along each of its placebos.
+
+The budget is the axis's own: where it has b fluent candidates at a place, every placebo gets b too, from the same similar and
+fluent words, the farthest along its own direction. So a subject that reacts to any change reacts to placebos just as
+much; only the choice of words differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand._errors import UsageError
+from evenhand._model import IntArray
+from evenhand.audits.attack.axes import Axis, Placebos, definitional_words, draw_placebos
+from evenhand.embeddings.dictionary import Chosen, Pools, Rules, choose, pools
+from evenhand.embeddings.directions import loaded
+from evenhand.embeddings.fluency import Contexts, Fluency
+from evenhand.embeddings.vectors import Matrix, Vectors
+from evenhand.plans.alter import Fluent, Offers, Site, Tagger, fluent, sites_of
+
+Match: TypeAlias = Literal["candidates", "mutual", "none"]
+_NONE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Field:
+    """Everything that may be done to the texts along one axis and its placebos.
+
+    Args:
+        axis: the axis. placebos: what they are.
+        offers: per side, what the axis offers for every word. own: the same as edges of the pool.
+        pool: similar words of every word. segment: row of a word → its edges in the pool.
+        order: per side, (K, edges): the larger, the sooner a placebo takes a candidate.
+        special: rows of definitional words. special_edge: (edges,) the candidate is one.
+        funnel: rule → alterations that it removed.
+    """
+
+    axis: Axis
+    placebos: Placebos
+    offers: tuple[Offers, ...]
+    own: tuple[Mapping[int, IntArray], ...]
+    pool: Pools
+    segment: Mapping[int, tuple[int, int]]
+    order: tuple[Matrix, ...]
+    special: frozenset[int]
+    special_edge: npt.NDArray[np.bool_]
+    funnel: Mapping[str, int]
+    contexts: Contexts
+    sites: list[list[Site]]
+    fluent: Fluent
+    vectors: Vectors
+    match: Match
+    _open: dict[int, list[int]] = field(default_factory=dict)
+    _ranked: dict[tuple[int, int], npt.NDArray[Any]] = field(default_factory=dict)
+
+    @property
+    def directions(self) -> int:
+        """The axis and its placebos."""
+        return 1 + len(self.placebos.directions)
+
+    def open_sites(self, text: int) -> list[int]:
+        """The sites of a text for which the axis offers a fluent word."""
+        if text not in self._open:
+            listed = enumerate(self.sites[text])
+            self._open[text] = [s for s, site in listed if any(map(len, self._edges(text, s, site, False)))]
+        return self._open[text]
+
+    def most_changes(self, text: int, share: float) -> int:
+        """Words of a text that may change: a share of its tokens with a letter, but one at least."""
+        words = sum(any(c.isalpha() for c in token) for token in self.contexts.tokens[text])
+        return max(1, int(share * words)) if share > 0 else 0
+
+    def touched(self, text: int) -> bool:
+        """Whether leaving out definitional words can change what is offered in a text."""
+        rows = {site.row for site in self.sites[text]} & self.segment.keys()
+        return any(row in self.special or self.special_edge[slice(*self.segment[row])].any() for row in rows)
+
+    def options(self, text: int, *, apart: bool = False) -> IntArray:
+        """The candidates at the open sites of a text, best first, as edges of the pool.
+
+        Args:
+            apart: leave out definitional words.
+
+        Returns:
+            (directions, sides, open sites, most) edges, the axis first; −1 where there are fewer.
+        """
+        open_ = self.open_sites(text)
+        own = [self._edges(text, s, self.sites[text][s], apart) for s in open_]
+        rows = [self.sites[text][s].row for s in open_]
+        most = max((len(table.get(row, _NONE)) for table in self.own for row in rows), default=0)
+        found = np.full((self.directions, len(self.own), len(open_), most), -1, dtype=np.int32)
+        for p, (s, sides) in enumerate(zip(open_, own, strict=True)):
+            for side, edges in enumerate(sides):
+                found[0, side, p, : len(edges)] = edges
+            if self.directions > 1 and any(map(len, sides)):
+                self._placebos_at(text, s, [len(edges) for edges in sides], found[1:, :, p], apart=apart)
+        return found
+
+    def _edges(self, text: int, s: int, site: Site, apart: bool) -> list[IntArray]:
+        """What the axis offers at a site, per side."""
+        kept = [table.get(site.row, _NONE) for table in self.own]
+        if not any(map(len, kept)) or (apart and site.row in self.special):
+            return [_NONE] * len(kept)
+        if self.fluent.good is not None:
+            begin, good = self.segment[site.row][0], self.fluent.good[text][s]
+            kept = [edges[good[edges - begin]] for edges in kept]
+        if apart:
+            kept = [edges[~self.special_edge[edges]] for edges in kept]
+        if self.match == "candidates" and len(kept) > 1:
+            n = min(map(len, kept))
+            kept = [edges[:n] for edges in kept]
+        return kept
+
+    def _placebos_at(
+        self, text: int, s: int, budgets: list[int], found: npt.NDArray[np.int32], *, apart: bool
+    ) -> None:
+        """As many candidates as the axis has at this site, for all placebos at once, into (placebos, sides, most)."""
+        row = self.sites[text][s].row
+        begin, end = self.segment[row]
+        usable = np.ones(end - begin, dtype=np.bool_)
+        if self.fluent.good is not None:
+            usable &= self.fluent.good[text][s]
+        if apart:
+            usable &= ~self.special_edge[begin:end]
+        for side, budget in enumerate(budgets):
+            if budget:
+                ranked = self._ranking(side, row)
+                best = ranked[usable[ranked]].reshape(len(ranked), -1)[:, :budget]
+                found[:, side, :budget] = best.astype(np.int32) + begin
+
+    def _ranking(self, side: int, row: int) -> npt.NDArray[Any]:
+        """(placebos, similar words of a word) the order in which each placebo takes them."""
+        if (side, row) not in self._ranked:
+            part = self.order[side][:, slice(*self.segment[row])]
+            best = np.argsort(-part, axis=1, kind="stable")
+            self._ranked[side, row] = best.astype(np.min_scalar_type(part.shape[1]))
+        return self._ranked[side, row]
+
+
+def field_of(
+    axis: Axis,
+    contexts: Contexts,
+    vectors: Vectors,
+    rules: Rules,
+    filter: Fluency | None,
+    *,
+    placebos: int,
+    seed: int,
+    match: Match,
+    ratio: float,
+    tagger: Tagger | None = None,
+    extra: Sequence[str] = (),
+) -> Field:
+    """Choose alterations and placebos for one axis, and ask the fluency filter once for all of them."""
+    if match not in get_args(Match):
+        raise UsageError("unknown-match", "there is no such matching", given=match, available=get_args(Match))
+    words = definitional_words(axis, extra)
+    special = frozenset(i for i, w in enumerate(vectors.words) if w.lower() in words)
+    sites = sites_of(contexts, vectors)
+    pool = pools(vectors, {site.row for row in sites for site in row}, rules, definitional=words)
+    drawn = draw_placebos(vectors, axis, placebos, seed=seed, special=words)
+    chosen = [choose(vectors, pool, side.step, rules) for side in axis.sides]
+    offers = tuple(Offers.of(pool, c) for c in chosen)
+    if match == "mutual" and len(offers) > 1:
+        offers = (offers[0].mutual(offers[1]), offers[1].mutual(offers[0]))
+    begin = np.searchsorted(pool.source, np.arange(len(pool.sources) + 1)).tolist()
+    segment = {row: (begin[i], begin[i + 1]) for i, row in enumerate(pool.sources.tolist())}
+    asked = {
+        row: pool.candidate[slice(*segment[row])].tolist()
+        for row in segment
+        if any(row in o.by_row for o in offers)
+    }
+    steps = [d.step for d in drawn.directions]
+    return Field(
+        axis=axis, placebos=drawn, offers=offers, own=tuple(_edges_of(o, pool, segment) for o in offers),
+        pool=pool, segment=segment, order=tuple(_order(vectors, pool, steps, sign, rules) for sign in (1.0, -1.0)[: len(offers)]),
+        special=special, special_edge=np.isin(pool.candidate, np.array(sorted(special), dtype=np.int64)),
+        funnel=_funnel(pool, chosen), contexts=contexts, sites=sites, vectors=vectors, match=match,
+        fluent=fluent(contexts, sites, asked, vectors, filter, ratio=ratio, tagger=tagger),
+    )  # fmt: skip
+
+
+def _edges_of(offers: Offers, pool: Pools, segment: Mapping[int, tuple[int, int]]) -> dict[int, IntArray]:
+    """Source word → the edges of the pool that a direction offers."""
+    found = {}
+    for row, words in offers.by_row.items():
+        begin, end = segment[row]
+        place = {c: begin + i for i, c in enumerate(pool.candidate[begin:end].tolist())}
+        found[row] = np.array([place[c] for c in words], dtype=np.int64)
+    return found
+
+
+def _order(vectors: Vectors, pool: Pools, steps: Sequence[Matrix], sign: float, rules: Rules) -> Matrix:
+    """What passes the rule of least gain goes first, by its cosine with the shifted vector; then the rest by gain."""
+    made = np.empty((len(steps), len(pool.source)), dtype=np.float32)
+    for k, step in enumerate(steps):
+        along, spread = loaded(vectors, np.asarray(sign * step, dtype=np.float32))
+        gain = (along[pool.candidate] - along[pool.sources[pool.source]]) / np.float32(spread)
+        score = pool.similarity + np.float32(np.linalg.norm(step)) * along[pool.candidate]
+        made[k] = np.where(gain >= rules.min_gain, 1_000.0 + score, gain)
+    return made
+
+
+def _funnel(pool: Pools, chosen: Sequence[Chosen]) -> dict[str, int]:
+    total = {f"before any direction: {rule}": n for rule, n in pool.dropped.items()}
+    for c in chosen:
+        for rule, n in c.dropped.items():
+            total[rule] = total.get(rule, 0) + n
+    return {**total, "left: alterations of the texts' words": sum(len(c.candidate) for c in chosen)}

@@ -1,0 +1,70 @@
+"""What an attack would ask: how many texts can be altered, and how many queries that may take. Asks nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from evenhand.audits.attack.axes import axes_of
+from evenhand.audits.attack.field import field_of
+from evenhand.embeddings.dictionary import Rules
+from evenhand.embeddings.fluency import contexts_of, fluency
+from evenhand.embeddings.vectors import vectors
+from evenhand.texts import texts as texts_of
+
+DEPTH = 2.0
+"""Queries of a beam search for each single change, at most, in the runs measured."""
+
+
+def forecast_attack(
+    arguments: Mapping[str, Any], *, price: float | None = None, rate: float | None = None
+) -> list[str]:
+    """Lines for `evenhand plan`: texts, alterable texts, queries at least and at most, cost and time.
+
+    Args:
+        arguments: of `attack`. price: of one query. rate: queries a second.
+    """
+    given = texts_of(arguments["texts"], column=arguments.get("text_column"))
+    space = vectors(
+        arguments["embeddings"], limit=arguments.get("limit"), fold_case=arguments.get("fold_case", False)
+    )
+    names = {"n": "n", "min_similarity": "min_similarity", "min_gain": "min_gain", "max_rank": "max_rank"}
+    rules = Rules(
+        **{rule: arguments[name] for rule, name in names.items() if arguments.get(name) is not None}
+    )
+    contexts = contexts_of(given.texts)
+    corpus = () if arguments.get("corpus") is None else texts_of(arguments["corpus"]).texts
+    reads = fluency(arguments.get("fluency", "ngram"), texts=contexts.tokens, corpus=corpus, vectors=space)
+    most = int(arguments.get("max_queries", 500))
+    lines = [f"{len(given):,} texts; embeddings {space.id}: {len(space):,} words"]
+    lowest, highest = len(given), len(given)
+    for axis in axes_of(
+        arguments.get("directions", ("woman-man", "man-woman")), space, arguments.get("strength")
+    ):
+        laid = field_of(
+            axis, contexts, space, rules, reads, placebos=int(arguments.get("placebos", 99)),
+            seed=int(arguments.get("seed", 0)), match=arguments.get("match", "candidates"),
+            ratio=float(arguments.get("fluency_ratio", 0.25)),
+        )  # fmt: skip
+        open_ = 0
+        for t in range(len(given)):
+            edges = laid.options(t)
+            singles = (edges >= 0).sum(axis=(2, 3))
+            open_ += bool(singles.any())
+            lowest += sum(len(np.unique(at[at >= 0])) for at in np.moveaxis(edges, 2, 0))
+            highest += int(np.minimum(DEPTH * singles, most).sum())
+        lines.append(f"{axis.name}: {open_:,} texts can be altered; {laid.directions - 1} placebos")
+    times = int(arguments.get("repeats", 1))
+    lowest, highest = lowest * times, max(lowest, highest) * times
+    lines.append(
+        f"queries: {lowest:,} (single changes) to about {highest:,} (beam search without any text asked twice)"
+    )
+    if price is not None:
+        lines.append(f"cost: {lowest * price:,.2f} to about {highest * price:,.2f}")
+    if rate is not None and rate > 0:
+        lines.append(
+            f"time at {rate:g} a second: {lowest / rate / 60:,.1f} to about {highest / rate / 60:,.1f} minutes"
+        )
+    return lines

@@ -1,0 +1,1 @@
+"""Recorded predictions: numbers, labels, rankings."""

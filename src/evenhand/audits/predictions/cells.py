@@ -1,0 +1,298 @@
+"""Rows of predictions reduced to what every measure needs: sums of terms and scores on a grid, for each group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand._model import BoolArray, Factor, FloatArray, IntArray
+from evenhand.audits.predictions.rows import Rows
+from evenhand.measures.regression import TERMS, term_matrix
+from evenhand.stats.grouped_order import Ordered, distinct, in_order, scores_of
+from evenhand.stats.histogram import Scores, ordered_quantile
+from evenhand.stats.moments import Moments, moments_by_part, with_indicators
+
+MOST_GRID = 30_000_000
+"""Grid points × groups held at once; beyond, scores are counted in bins and the error is stated."""
+BINS = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """What all groups share.
+
+    Args:
+        centre: subtracted from outcomes and predictions, so that sums of squares keep their digits.
+        thresholds: quantile → score of the full sample. top: the quantile that bounds the "top" measures.
+        grid: the middles of the bins that scores are counted in, ascending, uncentred; None where it is the distinct scores.
+        error: half a bin, in units of the score; 0 without bins.
+        terms: names of the moments, those of the selections last.
+    """
+
+    centre: float
+    thresholds: Mapping[float, float]
+    top: float
+    grid: FloatArray | None
+    error: float
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One group, or a group within a stratum.
+
+    Args:
+        label: ``"sex=F"``. moments: of all rows; `top` of those above the top threshold. scores: on the frame's grid.
+    """
+
+    label: str
+    moments: Moments
+    top: Moments
+    scores: Scores
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return self.moments.n
+
+    def __add__(self, other: Cell) -> Cell:
+        return Cell(
+            label=self.label,
+            moments=self.moments + other.moments,
+            top=self.top + other.top,
+            scores=self.scores + other.scores,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """Rows, and what is made of them once: `terms`, `place` and `in_top` when they are first asked for.
+
+    Args:
+        columns: name → (n,). weight: (n,) or None.
+        ordered: the predictions in ascending order with the codes `by`, where they have been sorted; rows without a
+            code have the next free one.
+    """
+
+    frame: Frame
+    columns: Mapping[str, FloatArray]
+    weight: FloatArray | None
+    ordered: Ordered | None = None
+    by: IntArray | None = None
+
+    @cached_property
+    def terms(self) -> FloatArray:
+        """(k, n) terms of all rows."""
+        t = [t for q, t in self.frame.thresholds.items() if selected_term(q) in self.frame.terms]
+        above = (self.columns["y_pred"] > np.reshape(t, (-1, 1))).astype(float)
+        return np.concatenate([row_terms(self.columns, self.frame), above])
+
+    @cached_property
+    def place(self) -> npt.NDArray[np.intp]:
+        """(n,) place of each prediction among the distinct ones, or its bin."""
+        p, grid, error = self.columns["y_pred"], self.frame.grid, self.frame.error
+        if grid is None:
+            return np.unique(p, return_inverse=True)[1].astype(np.intp)
+        return bin_of(p, float(grid[0]) - error, float(grid[-1]) + error, len(grid))
+
+    @cached_property
+    def in_top(self) -> BoolArray:
+        """(n,) whether the prediction is above the threshold of the top."""
+        return np.asarray(self.columns["y_pred"] > self.frame.thresholds[self.frame.top])
+
+
+def selected_term(q: float) -> str:
+    """Name of the term that is 1 above the threshold of quantile q."""
+    return f"above Q{q:g}"
+
+
+def term_names(columns: Sequence[str], quantiles: Sequence[float]) -> tuple[str, ...]:
+    """The terms that these columns allow."""
+    names = ["p", "pp"]
+    if "y_true" in columns:
+        names += ["y", "yy", "yp", "ae"]
+        if "y_low" in columns:
+            names.append("covered")
+        if "tau" in columns:
+            names.append("pinball")
+    if "y_low" in columns:
+        names.append("width")
+    if "exposure" in columns:
+        names.append("exposure")
+    return (*names, *(selected_term(q) for q in quantiles))
+
+
+def prepare(rows: Rows, quantiles: Sequence[float], *, top: float = 0.8, cells: int = 2) -> Prepared:
+    """Thresholds, and the predictions in order with the groups of the first attribute.
+
+    Args:
+        cells: how many groups will be held at once; decides whether the grid can be exact.
+    """
+    p = rows.columns["y_pred"]
+    wanted = list(dict.fromkeys([*quantiles, top]))
+    first = next(iter(rows.groups.values()), Factor(np.zeros(len(p), dtype=np.int32), ("everyone",)))
+    ordered = in_order(p, _without_gaps(first), len(first.levels) + 1, rows.weight)
+    thresholds = ordered_quantile(ordered.values, wanted, ordered.weight).tolist()
+    grid, error = None, 0.0
+    if len(p) * cells > MOST_GRID and distinct(ordered.values) * cells > MOST_GRID:
+        grid, error = bins_between(float(ordered.values[0]), float(ordered.values[-1]))
+    frame = Frame(
+        centre=float(np.average(p, weights=rows.weight)),
+        thresholds=dict(zip(wanted, thresholds, strict=True)),
+        top=top,
+        grid=grid,
+        error=error,
+        terms=term_names(list(rows.columns), quantiles),
+    )
+    return Prepared(frame=frame, columns=rows.columns, weight=rows.weight, ordered=ordered, by=first.codes)
+
+
+def bins_between(low: float, high: float) -> tuple[FloatArray, float]:
+    """The middles of `BINS` bins of equal width, and half a width."""
+    error = (high - low) / BINS / 2
+    return np.asarray(low + (np.arange(BINS) + 0.5) * (2 * error), dtype=np.float64), error
+
+
+def bin_of(p: FloatArray, low: float, high: float, bins: int) -> npt.NDArray[np.intp]:
+    """The bin of equal width that each score falls into."""
+    if high <= low:
+        return np.zeros(len(p), dtype=np.intp)
+    return np.minimum(((p - low) * (bins / (high - low))).astype(np.intp), bins - 1)
+
+
+def row_terms(
+    columns: Mapping[str, FloatArray], frame: Frame, rows: Any = slice(None), out: FloatArray | None = None
+) -> FloatArray:
+    """(k, n) terms of some rows but for the selections; outcomes and predictions centred."""
+    part = {name: column[rows] for name, column in columns.items()}
+    for name in ("y_pred", "y_true", "y_low", "y_high"):
+        if name in part:
+            part[name] = part[name] - frame.centre
+    return term_matrix(part, _plain(frame), out)
+
+
+def _plain(frame: Frame) -> list[str]:
+    return [name for name in frame.terms if name in TERMS]
+
+
+def _without_gaps(groups: Factor) -> IntArray:
+    """The codes, rows without a level as one more level."""
+    codes = groups.codes
+    return np.where(codes < 0, len(groups.levels), codes) if codes.min(initial=0) < 0 else codes
+
+
+def cells_of(
+    made: Prepared,
+    groups: Factor,
+    attribute: str,
+    within: BoolArray | None = None,
+    *,
+    rest: str | None = None,
+) -> list[Cell]:
+    """One cell for each level that has rows, in the order of the levels. They share a grid.
+
+    Args:
+        rest: label of a further cell for the rows without a level, if there are any.
+    """
+    labels = [f"{attribute}={level}" for level in groups.levels] + ([] if rest is None else [rest])
+    if within is None:
+        ordered = made.ordered if groups.codes is made.by else None
+        return _cells(made, _without_gaps(groups), labels, slice(None), ordered)
+    rows = np.flatnonzero(within & (groups.codes >= 0))
+    return _cells(made, groups.codes[rows], labels, rows)
+
+
+def cell(made: Prepared, rows: npt.NDArray[np.intp], label: str) -> Cell:
+    """The sums of some rows, at least one."""
+    return _cells(made, np.zeros(len(rows), dtype=np.int32), [label], rows)[0]
+
+
+def _cells(
+    made: Prepared, codes: IntArray, labels: Sequence[str], rows: Any, ordered: Ordered | None = None
+) -> list[Cell]:
+    """A cell for each label that has rows; `codes` of the `rows` are places in `labels`, or the one after the last."""
+    pairs = _moments(made, codes, len(labels), rows)
+    scores = _scores(made, codes, len(labels), rows, ordered)
+    if made.weight is None:
+        present = [every.n > 0 for every, _ in pairs]
+    else:
+        present = (np.bincount(codes, minlength=len(labels)) > 0).tolist()
+    return [
+        Cell(label=label, moments=every, top=top, scores=own)
+        for label, some, (every, top), own in zip(labels, present, pairs, scores, strict=False)
+        if some
+    ]
+
+
+def _moments(made: Prepared, codes: IntArray, groups: int, rows: Any) -> list[tuple[Moments, Moments]]:
+    """(all rows, those above the top's threshold) of each group.
+
+    The rows of a group are summed by how many thresholds they are above; the selections are then sums of sums.
+    """
+    frame = made.frame
+    p = made.columns["y_pred"][rows]
+    cuts = sorted(set(frame.thresholds.values()))
+    levels = len(cuts) + 1
+    parts = (groups + 1) * levels
+    small: Any = next(t for t in (np.uint8, np.int16, np.int64) if parts <= np.iinfo(t).max)
+    part = codes.astype(small) * small(levels)
+    for cut in cuts:
+        part += p > cut
+    sums = moments_by_part(
+        lambda block, out: row_terms(
+            made.columns, frame, block if isinstance(rows, slice) else rows[block], out
+        ),
+        _plain(frame),
+        part,
+        parts,
+        None if made.weight is None else made.weight[rows],
+    )
+    above = {q: [level > cuts.index(t) for level in range(levels)] for q, t in frame.thresholds.items()}
+    chosen = {selected_term(q): inside for q, inside in above.items() if selected_term(q) in frame.terms}
+    first = above[frame.top].index(True)
+    top = {name: inside[first:] for name, inside in chosen.items()}
+    return [
+        (with_indicators(own, chosen), with_indicators(own[first:], top))
+        for own in (sums[i * levels : (i + 1) * levels] for i in range(groups))
+    ]
+
+
+def _scores(made: Prepared, codes: IntArray, groups: int, rows: Any, ordered: Ordered | None) -> list[Scores]:
+    """The scores of each group, on the distinct scores of these rows or in the frame's bins."""
+    weight = None if made.weight is None else made.weight[rows]
+    grid = made.frame.grid
+    if grid is None:
+        if ordered is None:
+            ordered = in_order(made.columns["y_pred"][rows], codes, groups + 1, weight)
+        return scores_of(ordered, groups)
+    order = np.argsort(codes.astype(np.int16 if groups < 1 << 15 else np.int64), kind="stable")
+    place, edges = made.place[rows][order], np.searchsorted(codes[order], np.arange(groups + 1))
+    weight = None if weight is None else weight[order]
+    return [scores_at(place[a:b], None if weight is None else weight[a:b], grid) for a, b in pairwise(edges)]
+
+
+def scores_at(place: npt.NDArray[np.intp], weight: FloatArray | None, grid: FloatArray) -> Scores:
+    """Counts (or weights) of rows on the grid."""
+    if weight is None:
+        counts = np.bincount(place, minlength=len(grid)).astype(float)
+        return Scores(values=grid, weight=counts, weight2=counts, n=len(place))
+    return Scores(
+        values=grid,
+        weight=np.bincount(place, weight, len(grid)).astype(float),
+        weight2=np.bincount(place, weight**2, len(grid)).astype(float),
+        n=int(np.count_nonzero(weight)),
+    )
+
+
+def everyone(cells: Sequence[Cell], label: str = "everyone") -> Cell:
+    """All groups together."""
+    total = cells[0]
+    for other in cells[1:]:
+        total = total + other
+    return Cell(label=label, moments=total.moments, top=total.top, scores=total.scores)

@@ -1,0 +1,347 @@
+"""Rows of class labels reduced to sums for each group, of rows in memory or of a streamed file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evenhand._analysis import Analysis
+from evenhand._errors import DataError, UsageError
+from evenhand._model import BoolArray, Factor, FloatArray
+from evenhand.audits.predictions.batches import Large, Progress, batches, numbers_only
+from evenhand.audits.predictions.cells import BINS, Cell, bin_of, scores_at
+from evenhand.audits.predictions.rows import Missing, Named, Rows, check_weights, crossed, rows_by_level
+from evenhand.audits.predictions.sources import levels_of_strata, ordered_cells
+from evenhand.measures import classification as cls
+from evenhand.stats.histogram import Scores
+from evenhand.stats.moments import moments
+
+CALIBRATION_BINS = 10
+MOST_LABELS = 50
+POSITIVES = ("1", "1.0", "True", "true", "yes", "Yes", "y", "Y", "positive", "Positive", "accepted", "hired")
+NEGATIVES = ("0", "0.0", "False", "false", "no", "No", "n", "N", "negative", "Negative", "rejected", "-1")
+Stratum = tuple[str, str] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassCell(Cell):
+    """A group: sums of the class terms.
+
+    Args:
+        positives, negatives: the scores of those who are and who are not of the class.
+        calibration: (7, bins) sums within equal bins of the score, see `calibration_sums`.
+    """
+
+    positives: Scores | None = None
+    negatives: Scores | None = None
+    calibration: FloatArray | None = None
+
+    def __add__(self, other: Cell) -> ClassCell:
+        if not isinstance(other, ClassCell):
+            raise TypeError(type(other).__name__)
+        both = (self.positives, other.positives, self.negatives, other.negatives)
+        return ClassCell(
+            label=self.label,
+            moments=self.moments + other.moments,
+            top=self.top + other.top,
+            scores=self.scores,
+            positives=None if both[0] is None or both[1] is None else both[0] + both[1],
+            negatives=None if both[2] is None or both[3] is None else both[2] + both[3],
+            calibration=None
+            if self.calibration is None or other.calibration is None
+            else self.calibration + other.calibration,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassSource:
+    """Cells of class labels on demand.
+
+    Args:
+        levels: every label. labels: those that are compared, each with the rest; several for more than two classes.
+        attributes: what is compared. crossing: those of them that combine others. strata: control → levels.
+        cells: (label, attribute, (control, level) or None) → cells. everyone: label → all rows, of any group or none.
+    """
+
+    levels: Sequence[str]
+    labels: Sequence[str]
+    attributes: Sequence[str]
+    cells: Callable[[str, str, Stratum], list[ClassCell]]
+    everyone: Callable[[str], ClassCell]
+    crossing: Sequence[str] = ()
+    strata: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def levels_of(labels: Mapping[str, Factor]) -> list[str]:
+    """Every label that is predicted or true, sorted."""
+    return sorted({level for f in labels.values() for level in f.levels})
+
+
+def positive_label(levels: Sequence[str], positive: Any) -> str:
+    """The favourable class: named, or the obvious one of two.
+
+    Raises:
+        UsageError: `no-positive`, `unknown-class`.
+    """
+    if positive is not None:
+        wanted = (
+            str(int(positive)) if isinstance(positive, float) and positive.is_integer() else str(positive)
+        )
+        if wanted not in levels:
+            raise UsageError("unknown-class", "no label is this class", given=wanted, available=levels)
+        return wanted
+    if len(levels) <= 2:
+        for level in levels:
+            if level in POSITIVES:
+                return level
+        other = [level for level in levels if level not in NEGATIVES]
+        if len(levels) == 2 and len(other) == 1:
+            return other[0]
+        if levels and all(level in NEGATIVES for level in levels):
+            return "1"  # nobody is selected
+    raise UsageError(
+        "no-positive",
+        "which class is the favourable one?",
+        expected="positive= (--positive), one of the labels",
+        available=levels,
+    )
+
+
+def compared_labels(levels: Sequence[str], predicted: Sequence[str], positive: Any) -> list[str]:
+    """The favourable class; or, where none is named, each of more than two.
+
+    Raises:
+        DataError: `not-labels`. UsageError: as `positive_label`.
+    """
+    check_labels(predicted)
+    return list(levels) if positive is None and len(levels) > 2 else [positive_label(levels, positive)]
+
+
+def check_labels(predicted: Sequence[str]) -> None:
+    """DataError (`not-labels`) where there are too many different predictions to be class labels."""
+    if len(predicted) > MOST_LABELS:
+        raise DataError(
+            "not-labels",
+            f"the predictions have {len(predicted)} distinct values: too many to be class labels",
+            given=", ".join(list(predicted)[:4]),
+            expected=f"at most {MOST_LABELS} labels",
+            hint='numbers are audited with task="regression", or turned into labels at a threshold beforehand',
+        )
+
+
+def class_columns(rows: Rows, label: str, *, scored: bool) -> dict[str, FloatArray]:
+    """Whether each row is selected for the class and is of it, as 0 and 1; and its score where `scored`.
+
+    Raises:
+        DataError: `not-probabilities`.
+    """
+    columns = {"selected": rows.labels["y_pred"].is_level(label).astype(float)}
+    if "y_true" in rows.labels:
+        columns["actual"] = rows.labels["y_true"].is_level(label).astype(float)
+    if "y_score" in rows.columns and scored:
+        score = rows.columns["y_score"]
+        outside = int(((score < 0) | (score > 1)).sum())
+        if outside:
+            raise DataError(
+                "not-probabilities",
+                f"{outside} of {len(score)} scores lie outside 0 to 1",
+                given=f"{score.min():g} to {score.max():g}",
+                expected="probabilities of the favourable class",
+                hint='scores on another scale are audited as y_pred with task="regression"',
+            )
+        columns["y_score"] = score
+    return columns
+
+
+def class_cells(
+    columns: Mapping[str, FloatArray],
+    weight: FloatArray | None,
+    factor: Factor,
+    attribute: str,
+    within: BoolArray | None = None,
+    *,
+    binned: bool = False,
+) -> list[ClassCell]:
+    """One cell for each level that has rows."""
+    found = zip(factor.levels, rows_by_level(factor, within), strict=True)
+    return [
+        class_cell(columns, weight, rows, f"{attribute}={level}", binned=binned)
+        for level, rows in found
+        if len(rows)
+    ]
+
+
+def class_cell(
+    columns: Mapping[str, FloatArray],
+    weight: FloatArray | None,
+    rows: Any,
+    label: str,
+    *,
+    binned: bool = False,
+) -> ClassCell:
+    """The sums of some rows.
+
+    Args:
+        binned: scores are counted in `BINS` bins of 0 to 1, so that cells can be added; else they are exact.
+    """
+    part = {k: v[rows] for k, v in columns.items()}
+    w = None if weight is None else weight[rows]
+    names = [n for n in cls.TERMS if set(_needs(n)) <= set(part)]
+    made = moments(np.stack([cls.TERMS[n](part) for n in names]), names, w)
+    none = Scores(values=np.zeros(1), weight=np.zeros(1), weight2=np.zeros(1), n=0)
+    positives = negatives = calibration = None
+    if "y_score" in part and "actual" in part:
+        if binned:
+            grid, place = (np.arange(BINS) + 0.5) / BINS, bin_of(part["y_score"], 0.0, 1.0, BINS)
+        else:
+            grid, place = np.unique(part["y_score"], return_inverse=True)
+        yes = part["actual"] > 0
+        positives, negatives = (
+            scores_at(place[side], None if w is None else w[side], grid) for side in (yes, ~yes)
+        )
+        calibration = calibration_sums(part["y_score"], part["actual"], w)
+    return ClassCell(
+        label=label,
+        moments=made,
+        top=made,
+        scores=none,
+        positives=positives,
+        negatives=negatives,
+        calibration=calibration,
+    )
+
+
+def calibration_sums(score: FloatArray, actual: FloatArray, weight: FloatArray | None) -> FloatArray:
+    """(7, bins): rows, Σw, Σw², Σws, Σwy, Σw²(s − y) and Σw²(s − y)² within equal bins of the score s."""
+    place = np.minimum((score * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
+    w = np.ones(len(score)) if weight is None else weight
+    gap = score - actual
+    terms = (np.ones(len(score)), w, w * w, w * score, w * actual, w * w * gap, (w * gap) ** 2)
+    return np.array([np.bincount(place, t, CALIBRATION_BINS) for t in terms])
+
+
+def _needs(term: str) -> tuple[str, ...]:
+    return {"sel": ("selected",), "act": ("actual",), "tp": ("selected", "actual"), "s": ("y_score",),
+            "ss": ("y_score",), "sy": ("y_score", "actual")}[term]  # fmt: skip
+
+
+def from_rows(rows: Rows, positive: Any, *, crossing: bool) -> ClassSource:
+    """Rows in memory: exact scores.
+
+    Raises:
+        DataError, UsageError: as `compared_labels` and `class_columns`.
+    """
+    levels = levels_of(rows.labels)
+    labels = compared_labels(levels, rows.labels["y_pred"].levels, positive)
+    columns = {label: class_columns(rows, label, scored=len(labels) == 1) for label in labels}
+    attributes = dict(rows.groups)
+    if crossing and len(attributes) > 1:
+        attributes[" & ".join(attributes)] = crossed(attributes)
+
+    def cells(label: str, attribute: str, stratum: Stratum) -> list[ClassCell]:
+        within = None if stratum is None else rows.control[stratum[0]].is_level(stratum[1])
+        return class_cells(columns[label], rows.weight, attributes[attribute], attribute, within)
+
+    return ClassSource(
+        levels=levels,
+        labels=labels,
+        attributes=list(attributes),
+        crossing=[name for name in attributes if name not in rows.groups],
+        cells=cells,
+        everyone=lambda label: class_cell(columns[label], rows.weight, slice(None), "everyone"),
+        strata={name: f.levels for name, f in rows.control.items()},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamedClasses:
+    """Cells of a streamed file, and how many of its rows were used and left out."""
+
+    source: ClassSource
+    used: int
+    left: int
+
+
+def from_file(
+    large: Large,
+    named: Named,
+    positive: Any,
+    *,
+    missing: Missing,
+    analysis: Analysis,
+    crossing: bool,
+    progress: Progress | None = None,
+) -> StreamedClasses:
+    """A large file in two passes: which labels there are, then sums. Only one batch and the sums are held.
+
+    Raises:
+        DataError, UsageError: as `rows_of`, `compared_labels` and `class_columns`.
+    """
+    next(batches(large, named, missing=missing, labels=True))  # what is wrong with a column is said first
+    predicted: dict[str, None] = {}
+    true: dict[str, None] = {}
+    used, left, weight = 0, 0, 0.0
+    for rows in batches(large, numbers_only(named), missing=missing, labels=True, progress=progress):
+        predicted.update(dict.fromkeys(rows.labels["y_pred"].levels))
+        if "y_true" in rows.labels:
+            true.update(dict.fromkeys(rows.labels["y_true"].levels))
+        check_labels([*predicted])
+        used, left = used + len(rows), left + rows.dropped
+        weight += len(rows) if rows.weight is None else float(rows.weight.sum())
+    if not used:
+        raise DataError("no-rows", "no row has all the values that the audit needs", given=str(large.path))
+    check_weights(np.array([weight]), named.weight)
+    levels = sorted({**predicted, **true})
+    labels = compared_labels(levels, sorted(predicted), positive)
+    analysis.note(
+        "streamed",
+        f"{used + left:,} rows were streamed. Counts and sums are exact"
+        + (f", and scores (of AUCs) to ±{0.5 / BINS:.3g}." if named.y_score and named.y_true else "."),
+    )
+    parts = batches(large, named, missing=missing, labels=True, progress=progress, analysis=analysis)
+    return StreamedClasses(source=_summed(parts, levels, labels, crossing), used=used, left=left)
+
+
+def _summed(
+    parts: Iterator[Rows], levels: Sequence[str], labels: Sequence[str], crossing: bool
+) -> ClassSource:
+    found: dict[tuple[str, str, Stratum], dict[str, ClassCell]] = {}
+    everyone: dict[str, ClassCell] = {}
+    names: tuple[str, ...] = ()
+    for rows in parts:
+        if not len(rows):
+            continue
+        names = tuple(rows.groups)
+        attributes = dict(rows.groups)
+        if crossing and len(attributes) > 1:
+            attributes[" & ".join(attributes)] = crossed(attributes)
+        strata: list[Stratum] = [None]
+        strata += [(name, level) for name, f in rows.control.items() for level in f.levels]
+        for label in labels:
+            columns = class_columns(rows, label, scored=len(labels) == 1)
+            whole = {k: v for k, v in columns.items() if k != "y_score"}
+            add(everyone, label, class_cell(whole, rows.weight, slice(None), "everyone"))
+            for attribute, factor in attributes.items():
+                for stratum in strata:
+                    within = None if stratum is None else rows.control[stratum[0]].is_level(stratum[1])
+                    bucket = found.setdefault((label, attribute, stratum), {})
+                    for c in class_cells(columns, rows.weight, factor, attribute, within, binned=True):
+                        add(bucket, c.label, c)
+    attributes_found = list(dict.fromkeys(attribute for _, attribute, _ in found))
+    return ClassSource(
+        levels=levels,
+        labels=labels,
+        attributes=attributes_found,
+        crossing=[name for name in attributes_found if name not in names],
+        cells=lambda label, attribute, stratum: ordered_cells(found.get((label, attribute, stratum), {})),
+        everyone=lambda label: everyone[label],
+        strata=levels_of_strata([stratum for _, _, stratum in found]),
+    )
+
+
+def add(cells: dict[str, ClassCell], key: str, cell: ClassCell) -> None:
+    """Add a cell to the one of the same name."""
+    cells[key] = cells[key] + cell if key in cells else cell

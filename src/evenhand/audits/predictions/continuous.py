@@ -1,0 +1,108 @@
+"""Sensitive attributes that are numbers: association with the predictions and with the errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evenhand._analysis import Analysis
+from evenhand._estimate import evidence
+from evenhand._judge import judge, tolerance_of
+from evenhand._model import Estimate, Exhibit, FloatArray
+from evenhand.audits.predictions.compare import Settings
+from evenhand.audits.predictions.rows import Rows
+from evenhand.stats.auc import correlation
+from evenhand.stats.distance import dependence_bounds, distance_correlation
+from evenhand.stats.interval import Inference
+
+TOLERANCE = 0.1
+PARTS = 10
+
+
+def add_continuous(rows: Rows, settings: Settings, analysis: Analysis, predicted: FloatArray) -> None:
+    """Correlation and distance correlation of every continuous attribute with predictions, and with residuals.
+
+    Args:
+        predicted: (n,) predictions, or 0/1 for the favourable class.
+    """
+    targets = {"predictions": predicted}
+    if "y_true" in rows.columns:
+        targets["residuals"] = predicted - rows.columns["y_true"]
+    for attribute, values in rows.continuous.items():
+        items, bounds = [], []
+        for what, target in targets.items():
+            for name, found, narrow in _associations(values, target, settings):
+                item = evidence(_estimate(f"{name} with {what}", name, attribute, len(values)), _plain(found))
+                items.append(replace(item, narrow=narrow))
+                low, high = tolerance_of(TOLERANCE)
+                bounds.append((0.0 if name == "distance correlation" else low, high))
+        analysis.findings += judge(items, tolerances=bounds, family=attribute, correction=settings.correction)
+        _profile(attribute, values, targets, analysis)
+    if rows.continuous and rows.weight is not None:
+        analysis.note(
+            "continuous-weights",
+            "Correlations with continuous attributes do not use the case weights.",
+            warning=True,
+        )
+
+
+def _associations(
+    values: FloatArray, target: FloatArray, settings: Settings
+) -> list[tuple[str, Inference, tuple[float, float] | None]]:
+    """(name, inference, the narrower interval that an equivalence is judged by)."""
+    level, inner = settings.level, 1 - 2 * (1 - settings.level)
+    plain, narrow = (correlation(values, target, level=at) for at in (level, inner))
+    apart = distance_correlation(values, target, seed=settings.seed, level=level)
+    d = apart.detail
+    tight = dependence_bounds(d["R"], d["standard error of R"], d["n"], level=inner) if "R" in d else None
+    return [
+        (
+            "correlation",
+            plain,
+            None if narrow.low is None or narrow.high is None else (narrow.low, narrow.high),
+        ),
+        ("distance correlation", apart, tight),
+    ]
+
+
+def _plain(found: Inference) -> Inference:
+    """The standard error of a correlation is on Fisher's scale: the interval carries it, not the verdict's numbers."""
+    return found.with_(se=None)
+
+
+def _estimate(measure: str, contrast: str, attribute: str, n: int) -> Estimate:
+    return Estimate(measure=measure, contrast=contrast, group=attribute, reference="no association", n=n)
+
+
+def _profile(attribute: str, values: FloatArray, targets: dict[str, FloatArray], analysis: Analysis) -> None:
+    """Mean prediction (and residual) in ten parts of the attribute of equal size."""
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, PARTS + 1)))
+    if len(edges) < 3:
+        return
+    place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
+    table: dict[str, list[Any]] = {k: [] for k in (attribute, "mean", "low", "high", "of", "n")}
+    for what, target in targets.items():
+        for part in range(len(edges) - 1):
+            own = target[place == part]
+            if len(own) < 2:
+                continue
+            mean, se = float(own.mean()), float(own.std(ddof=1) / np.sqrt(len(own)))
+            row = (
+                float(values[place == part].mean()),
+                mean,
+                mean - 1.96 * se,
+                mean + 1.96 * se,
+                what,
+                len(own),
+            )
+            for name, value in zip(table, row, strict=True):
+                table[name].append(value)
+    analysis.exhibits[f"profile over {attribute}"] = Exhibit(
+        title=f"Predictions over {attribute}",
+        columns=table,
+        note=f"Mean within parts of {attribute} of equal size, with 95 % intervals part by part.",
+        chart="band",
+        encode={"x": attribute, "y": "mean", "low": "low", "high": "high", "color": "of"},
+    )

@@ -1,0 +1,404 @@
+"""The door of the predictions audit: files, frames, arrays or a fitted model become validated rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand._analysis import Analysis
+from evenhand._errors import DataError, UsageError
+from evenhand._model import BoolArray, Factor, FloatArray
+from evenhand._table import factor, numbers, read_table, require
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Missing: TypeAlias = Literal["drop", "error", "group"]
+MISSING: tuple[Missing, ...] = ("drop", "error", "group")
+MOST_GROUPS = 200
+"""More distinct labels than this are a feature or an identifier, not groups to compare."""
+UNKNOWN = "(missing)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """Which column plays which role.
+
+    Args:
+        y_pred, y_true, y_score, weight: names. groups, control, continuous: names.
+        interval: lower and upper bound of a prediction interval. lists: which ranked list a row is of.
+    """
+
+    y_pred: str
+    groups: tuple[str, ...]
+    y_true: str | None = None
+    y_score: str | None = None
+    control: tuple[str, ...] = ()
+    continuous: tuple[str, ...] = ()
+    interval: tuple[str, str] | None = None
+    weight: str | None = None
+    lists: str | None = None
+
+    def numeric(self) -> dict[str, str]:
+        """Role → column, for the columns that must be numbers."""
+        roles = {"y_score": self.y_score, "weight": self.weight}
+        if self.interval is not None:
+            roles |= {"y_low": self.interval[0], "y_high": self.interval[1]}
+        return {role: name for role, name in roles.items() if name is not None} | {
+            n: n for n in self.continuous
+        }
+
+    def all(self) -> list[str]:
+        """Every column that is read, once."""
+        single = [self.y_pred, self.y_true, *self.numeric().values(), *self.groups, *self.control, self.lists]
+        return list(dict.fromkeys(name for name in single if name is not None))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """Validated rows.
+
+    Args:
+        columns: ``y_pred`` and, where given, ``y_true``, ``y_score``, ``y_low``, ``y_high``; all finite for tasks on numbers.
+        labels: true and predicted labels as Factors where they are text.
+        groups, control: attribute → Factor. continuous: attribute → numbers.
+        weight: case weights or None. dropped: rows left out. lists: the ranked list of each row, or None.
+    """
+
+    columns: Mapping[str, FloatArray]
+    groups: Mapping[str, Factor]
+    control: Mapping[str, Factor] = field(default_factory=dict)
+    continuous: Mapping[str, FloatArray] = field(default_factory=dict)
+    labels: Mapping[str, Factor] = field(default_factory=dict)
+    weight: FloatArray | None = None
+    dropped: int = 0
+    lists: Factor | None = None
+
+    def __len__(self) -> int:
+        first: Mapping[str, Any] = self.groups or self.columns or self.labels or self.continuous
+        return len(next(iter(first.values())))
+
+    def take(self, rows: BoolArray) -> Rows:
+        """The rows of a mask only."""
+        return replace(
+            self,
+            columns={k: v[rows] for k, v in self.columns.items()},
+            groups={k: v[rows] for k, v in self.groups.items()},
+            control={k: v[rows] for k, v in self.control.items()},
+            continuous={k: v[rows] for k, v in self.continuous.items()},
+            labels={k: v[rows] for k, v in self.labels.items()},
+            weight=None if self.weight is None else self.weight[rows],
+            lists=None if self.lists is None else self.lists[rows],
+        )
+
+
+def gather(
+    data: Any,
+    *,
+    y_pred: Any,
+    y_true: Any = None,
+    y_score: Any = None,
+    groups: Any,
+    weight: Any = None,
+    control: Any = (),
+    continuous: Any = (),
+    interval: tuple[str, str] | None = None,
+    features: Sequence[str] | None = None,
+    lists: Any = None,
+) -> tuple[pa.Table, Named]:
+    """A table and the roles of its columns, from names, arrays or a fitted model.
+
+    Args:
+        data: anything `read_table` reads, or None where every role is given as an array.
+        y_pred: a column's name, an array, or a fitted model with ``predict``, asked for the rows of `data`.
+        groups, control: names, or a mapping of name → array.
+
+    Raises:
+        DataError, UsageError: see `read_table`; `no-groups`, `unequal-lengths`.
+    """
+    table = None if data is None else read_table(data)
+    added: dict[str, Any] = {}
+    if hasattr(y_pred, "predict"):
+        table, y_pred, y_score = _predicted(table, data, y_pred, y_score, features)
+
+    def role(value: Any, name: str) -> str | None:
+        if value is None or isinstance(value, str):
+            return value
+        added[name] = value
+        return name
+
+    def roles(value: Any, name: str) -> tuple[str, ...]:
+        if isinstance(value, Mapping):
+            added.update(value)
+            return tuple(value)
+        if isinstance(value, str):
+            return (value,)
+        listed = list(value)
+        if all(isinstance(v, str) for v in listed) and (
+            table is not None
+            and (not listed or listed[0] in table.column_names or len(listed) < table.num_rows)
+        ):
+            return tuple(listed)
+        if not listed:
+            return ()
+        added[name] = value
+        return (name,)
+
+    named = Named(
+        y_pred=role(y_pred, "y_pred") or "y_pred",
+        y_true=role(y_true, "y_true"),
+        y_score=role(y_score, "y_score"),
+        weight=role(weight, "weight"),
+        groups=roles(groups, "group"),
+        control=roles(control, "control"),
+        continuous=roles(continuous, "continuous"),
+        interval=interval,
+        lists=role(lists, "list"),
+    )
+    if not (named.groups or named.continuous):
+        raise UsageError(
+            "no-groups", "an audit compares groups, and none is named", hint="name one with groups= (--group)"
+        )
+    whole = _joined(table, added)
+    for name in named.all():
+        require(whole, name)
+    return whole.select(named.all()), named
+
+
+def _joined(table: Any, added: Mapping[str, Any]) -> pa.Table:
+    if not added:
+        if table is None:
+            raise UsageError("no-data", "no data are given", expected="data=, or arrays for every role")
+        return table
+    extra = read_table({name: v if isinstance(v, np.ndarray) else list(v) for name, v in added.items()})
+    if table is None:
+        return extra
+    if table.num_rows != extra.num_rows:
+        raise DataError(
+            "unequal-lengths",
+            "arrays and table have different lengths",
+            given=(extra.num_rows, table.num_rows),
+        )
+    for name in extra.column_names:
+        if name in table.column_names:
+            table = table.drop_columns([name])
+        table = table.append_column(name, extra.column(name))
+    return table
+
+
+def _predicted(
+    table: Any, data: Any, model: Any, y_score: Any, features: Sequence[str] | None
+) -> tuple[Any, Any, Any]:
+    """Ask a fitted model for the rows of `data`; the probability of its second class too where it has two."""
+    if table is None:
+        raise UsageError("no-data", "a fitted model needs the rows to predict", expected="data=")
+    names = list(features) if features is not None else list(getattr(model, "feature_names_in_", ()))
+    if not names:
+        raise UsageError(
+            "no-features",
+            "the model does not say which columns it was fitted on",
+            expected="features=[…], in the order of the fit",
+            available=table.column_names,
+        )
+    for name in names:
+        require(table, name)
+    frame = data[names] if hasattr(data, "iloc") else table.select(names).to_pandas()
+    if not hasattr(model, "feature_names_in_"):
+        frame = frame.to_numpy()
+    predicted = np.asarray(model.predict(frame))
+    if y_score is None and hasattr(model, "predict_proba"):
+        chances = np.asarray(model.predict_proba(frame))
+        if chances.ndim == 2 and chances.shape[1] == 2:
+            y_score = chances[:, 1]
+    return table, predicted, y_score
+
+
+def rows_of(
+    table: pa.Table,
+    named: Named,
+    *,
+    missing: Missing,
+    analysis: Analysis,
+    labels: bool = False,
+    part: bool = False,
+) -> Rows:
+    """Validated rows; what is missing is counted, noted and dropped (or an error, or a group of its own).
+
+    Args:
+        labels: predictions and outcomes are class labels, not numbers.
+        part: the table is one of many parts, in which nothing may be left and a small number of rows proves nothing.
+
+    Raises:
+        DataError: `missing-values`, `infinite`, `bad-weights`, `too-many-groups`, `no-rows`.
+    """
+    if missing not in MISSING:
+        raise UsageError("unknown-missing", "no such policy", given=missing, available=MISSING)
+    roles = {"y_pred": named.y_pred} | ({"y_true": named.y_true} if named.y_true else {})
+    columns = {role: numbers(table, name) for role, name in named.numeric().items()}
+    factors = {}
+    for role, name in roles.items():
+        if labels:
+            factors[role] = factor(table, name)
+        else:
+            columns[role] = numbers(table, name)
+    groups = {name: _group(table, name, missing, part) for name in named.groups}
+    control = {name: _group(table, name, missing, part) for name in named.control}
+    keep = np.ones(table.num_rows, dtype=bool)
+    for role, values in columns.items():
+        keep &= _known(values, named.numeric().get(role, roles.get(role, role)), missing, analysis)
+    for role, found in factors.items():
+        keep &= _present(found.codes >= 0, roles[role], missing, analysis, "a label")
+    for name, found in (groups | control).items():
+        _present(found.codes >= 0, name, missing, analysis, "a group")
+    lists = None if named.lists is None else factor(table, named.lists)
+    if lists is not None:
+        keep &= _present(lists.codes >= 0, named.lists or "", missing, analysis, "a list")
+    weight = columns.pop("weight", None)
+    if weight is not None:
+        check_weights(weight[keep], named.weight, part=part)
+    rows = Rows(
+        columns={k: v for k, v in columns.items() if k not in named.continuous},
+        groups=groups,
+        control=control,
+        continuous={k: columns[k] for k in named.continuous},
+        labels=factors,
+        weight=weight,
+        dropped=int((~keep).sum()),
+        lists=lists,
+    )
+    if not (part or keep.any()):
+        raise DataError("no-rows", "no row has all the values that the audit needs", given=table.num_rows)
+    return rows if keep.all() else rows.take(keep)
+
+
+def _known(values: FloatArray, name: str, missing: Missing, analysis: Analysis) -> BoolArray:
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(np.argmax(infinite)) + 1
+        if missing == "error":
+            raise DataError(
+                "infinite", f"the column {name!r} holds infinity (row {row})", expected="finite numbers"
+            )
+        analysis.note(
+            "infinite",
+            f"{int(infinite.sum())} of {len(values)} values of {name} are infinite; these rows are left out.",
+            warning=True,
+        )
+    return _present(~np.isnan(values), name, missing, analysis, "a value") & ~infinite
+
+
+def _present(there: BoolArray, name: str, missing: Missing, analysis: Analysis, what: str) -> BoolArray:
+    absent = int((~there).sum())
+    if absent and missing == "error":
+        raise DataError(
+            "missing-values",
+            f"{absent} of {len(there)} rows have no {what.removeprefix('a ')} in {name!r}",
+            expected="complete rows",
+            hint='missing="drop" leaves them out and counts them; "group" makes missing groups a group',
+        )
+    if absent:
+        where = "left out of the comparison by it" if what == "a group" else "left out"
+        analysis.note(
+            "missing-values",
+            f"{absent} of {len(there)} rows have no {what[2:]} in {name}; they are {where}.",
+            warning=True,
+        )
+    return there
+
+
+def check_weights(weight: FloatArray, name: str | None, *, part: bool = False) -> None:
+    """DataError (`bad-weights`) where one is negative, or (unless they are a `part`) where they add up to 0."""
+    if (weight < 0).any():
+        raise DataError(
+            "bad-weights",
+            f"the weights in {name!r} are negative",
+            given=float(weight.min()),
+            expected="at least 0",
+        )
+    if not (part or weight.sum() > 0):
+        raise DataError("bad-weights", f"the weights in {name!r} add up to 0", expected="a positive sum")
+
+
+def _group(table: pa.Table, name: str, missing: Missing, part: bool) -> Factor:
+    found = factor(table, name)
+    check_groups(name, found.levels, len(found), part=part)
+    levels = len(found.levels)
+    order = sorted(range(levels), key=lambda i: _natural(found.levels[i]))
+    place = np.empty(levels + 1, dtype=np.int32)
+    place[order] = np.arange(levels, dtype=np.int32)
+    place[-1] = -1
+    codes, names = place[found.codes], tuple(found.levels[i] for i in order)
+    if missing == "group" and (codes < 0).any():
+        return Factor(np.where(codes < 0, levels, codes).astype(np.int32), (*names, UNKNOWN))
+    return Factor(codes, names)
+
+
+def check_groups(name: str, levels: Sequence[str], n: int, *, part: bool = False) -> None:
+    """DataError (`too-many-groups`) where a column of n rows has too many distinct labels to be groups."""
+    if len(levels) > MOST_GROUPS or (not part and len(levels) > 20 and len(levels) > n / 5):
+        raise DataError(
+            "too-many-groups",
+            f"{name!r} has {len(levels)} distinct values in {n} rows: too many to be groups",
+            given=", ".join(levels[:5]),
+            expected=f"at most {MOST_GROUPS} labels",
+            hint="is it a feature or an identifier? A number, e.g. age, is given with continuous= (--continuous)",
+        )
+
+
+def in_natural_order(levels: Iterable[str]) -> list[str]:
+    """Levels as reports order them: numbers by size, then text; combinations part by part; the missing last.
+
+    >>> in_natural_order(["b", "10", "9", "(missing)", "a & 2", "a & 10"])
+    ['9', '10', 'a & 2', 'a & 10', 'b', '(missing)']
+    """
+
+    def key(level: str) -> list[tuple[bool, tuple[int, float, str]]]:
+        return [(part == UNKNOWN, _natural(part)) for part in level.split(" & ")]
+
+    return sorted(levels, key=key)
+
+
+def rows_by_level(groups: Factor, within: BoolArray | None = None) -> list[npt.NDArray[np.intp]]:
+    """The rows of each level (and of `within`), in one pass whatever the number of levels.
+
+    >>> [r.tolist() for r in rows_by_level(Factor(np.array([1, 0, -1, 1], dtype=np.int32), ("a", "b")))]
+    [[1], [0, 3]]
+    """
+    codes = groups.codes if within is None else np.where(within, groups.codes, -1)
+    order = np.argsort(codes, kind="stable")
+    edges = np.searchsorted(codes[order], np.arange(len(groups.levels) + 1))
+    return [order[a:b] for a, b in pairwise(edges)]
+
+
+def _natural(level: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(level), level
+    except ValueError:
+        return 1, 0.0, level
+
+
+def crossed(factors: Mapping[str, Factor]) -> Factor:
+    """The intersection of several attributes: one level for each combination that occurs, ``"F & black"``."""
+    names = list(factors)
+    codes = np.zeros(len(factors[names[0]]), dtype=np.int64)
+    known = np.ones(len(codes), dtype=bool)
+    for name in names:
+        codes = codes * (len(factors[name].levels) + 1) + np.maximum(factors[name].codes, 0)
+        known &= factors[name].codes >= 0
+    found, inverse = np.unique(codes[known], return_inverse=True)
+    out = np.full(len(codes), -1, dtype=np.int32)
+    out[known] = inverse
+    return Factor(out, tuple(_name_of(int(code), names, factors) for code in found))
+
+
+def _name_of(code: int, names: Sequence[str], factors: Mapping[str, Factor]) -> str:
+    parts = []
+    for name in reversed(names):
+        code, part = divmod(code, len(factors[name].levels) + 1)
+        parts.append(factors[name].levels[part])
+    return " & ".join(reversed(parts))

@@ -1,0 +1,1 @@
+"""Scores compared between groups, recorded or just asked."""

@@ -1,0 +1,120 @@
+"""What an audit will ask, cost and be able to find, said before a single call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from evenhand.audits.text.designs import Design, Part, design_of
+from evenhand.stats.power import detectable
+
+GUESSES = (0.02, 0.05, 0.1, 0.2)
+"""Spreads of a term's effect that a plan shows where the user names none, on the scale of the score."""
+
+
+def forecast(
+    arguments: Mapping[str, Any],
+    *,
+    price: float | None = None,
+    price_per_100: float | None = None,
+    minimum_units: int = 1,
+    rate: float | None = None,
+    sds: Sequence[float] | None = None,
+) -> list[str]:
+    """Lines for a reader: probes, characters, cost, time, smallest detectable gaps.
+
+    Args:
+        arguments: those of `audit_text`.
+        price: money for one call. price_per_100: money for 100 characters, at least `minimum_units` of them a call.
+        rate: calls a second.
+        sds: assumed standard deviations of a term's own effect on the score (and of a text's reaction to a group).
+    """
+    made = design_of(arguments)
+    repeats = int(arguments.get("repeats", 1))
+    lengths = np.array([len(text) for text in made.inputs()], dtype=np.int64)
+    calls = len(lengths) * repeats
+    lines = [
+        f"subject      {arguments.get('subject')}",
+        f"texts        {len({t for p in made.parts for t in p.grid.texts}):,}",
+        f"terms        {sum(len(p.grid.terms) for p in made.parts):,}",
+        f"probes       {len(lengths):,}" + (f" × {repeats} repeats = {calls:,} calls" if repeats > 1 else ""),
+        f"characters   {int(lengths.sum()) * repeats:,} (longest text {int(lengths.max(initial=0)):,})",
+    ]
+    price = arguments.get("price") if price is None else price
+    price_per_100 = arguments.get("price_per_100") if price_per_100 is None else price_per_100
+    lines += _cost(lengths, repeats, price, price_per_100, minimum_units)
+    speed = rate if rate is not None else arguments.get("rate")
+    if speed:
+        lines.append(f"time         {_duration(calls / float(speed))} at {float(speed):g} calls a second")
+    lines += _power(made, sds or GUESSES, float(arguments.get("level", 0.95)))
+    return lines
+
+
+def bill(made: Design, arguments: Mapping[str, Any]) -> float | None:
+    """What all probes cost at the prices among the arguments of `audit_text`; None without a price."""
+    price, per_100 = arguments.get("price"), arguments.get("price_per_100")
+    if price is None and per_100 is None:
+        return None
+    repeats = int(arguments.get("repeats", 1))
+    units = sum(max(1, -(-len(text) // 100)) for text in made.inputs()) if per_100 is not None else 0
+    return repeats * (len(made) * float(price or 0.0) + units * float(per_100 or 0.0))
+
+
+def _cost(
+    lengths: np.ndarray[Any, np.dtype[np.int64]],
+    repeats: int,
+    price: float | None,
+    per_100: float | None,
+    least: int,
+) -> list[str]:
+    if price is None and per_100 is None:
+        return ["cost         unknown: name --price or --price-per-100-characters"]
+    money = (price or 0.0) * len(lengths) * repeats
+    note = []
+    if per_100 is not None:
+        units = int(np.maximum(-(-lengths // 100), least).sum()) * repeats
+        money += units * per_100
+        note.append(f"{units:,} units of 100 characters")
+    return [f"cost         {money:,.2f}" + (f" ({', '.join(note)})" if note else "")]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _power(made: Design, sds: Sequence[float], level: float) -> list[str]:
+    """Smallest gap that each attribute's scarcest pair of groups could find, for assumed spreads."""
+    lines = ["smallest gap found with 80 % power, if a term's effect and a text's reaction each vary by"]
+    lines.append("             " + "".join(f"sd {sd:<9g}" for sd in sds))
+    for part in made.parts:
+        for factor, label in part.attributes.items():
+            sizes = _sizes(part, factor)
+            if len(sizes) >= 2:
+                gaps = [_gap(sd, sizes, len(part.grid.texts), part.sampled, level) for sd in sds]
+                shown = "".join(f"{gap:<12.3f}" if gap is not None else f"{'–':<12}" for gap in gaps)
+                lines.append(f"{label[:12]:<13}{shown}({_said(part, sizes)})")
+    return lines
+
+
+def _sizes(part: Part, factor: str) -> list[int]:
+    terms = part.grid.terms.factors
+    return [n for n in terms[factor].counts().values() if n] if factor in terms else []
+
+
+def _said(part: Part, sizes: Sequence[int]) -> str:
+    texts = len(part.grid.texts)
+    return f"{min(sizes)} {part.word}s a group × {texts} texts" if part.sampled else f"{texts} texts"
+
+
+def _gap(sd: float, sizes: Sequence[int], texts: int, sampled: bool, level: float) -> float | None:
+    """Var = sd²(1/k₁ + 1/k₂) over terms + 2sd²/T over texts (Clark 1973; the residual is small beside them)."""
+    few = sorted(sizes)[:2]
+    over_terms = sd**2 * sum(1 / k for k in few) if sampled else 0.0
+    over_texts = 2 * sd**2 / texts
+    df = max(1.0, sum(few) - 2.0) if sampled else max(1.0, texts - 1.0)
+    return detectable(math.sqrt(over_terms + over_texts), df=df, alpha=1 - level)
