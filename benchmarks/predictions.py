@@ -57,30 +57,32 @@ def checked(rows: dict[str, np.ndarray]) -> Any:
 
 def table(rows: Any) -> int:
     """The 14 measures of the regression table with 95 % intervals; how many have one."""
-    from evenhand.audits.predictions.claims import correlation_of, regression_claims, tolerances
-    from evenhand.audits.predictions.compare import Settings, compare
-    from evenhand.audits.predictions.regression import kept, units
+    from evenhand._compare import against, compare, kept
+    from evenhand._declared import Declared
+    from evenhand.audits.predictions.claims import number_claims
     from evenhand.audits.predictions.sources import from_rows
-    from evenhand.measures.regression import RMSE
+    from evenhand.measures.contrasts import correlation_of
+    from evenhand.measures.regression import RMSE, VALIDITY
     from evenhand.stats.moments import estimate
 
-    source = from_rows(rows, QUANTILES, crossing=False)
-    cells = source.cells("g", None)
-    claims = kept(regression_claims(source.frame, QUANTILES), TABLE)
-    settings = Settings(tolerances=tolerances(None), units=units(source.everyone))
-    found = compare(cells, cells[0], claims, settings, family="g")
-    overall = correlation_of(source.everyone.moments, 0.95)
-    _, error = estimate(RMSE.function.value, source.everyone.moments)  # type: ignore[attr-defined]
+    counted = from_rows(rows, QUANTILES, crossing=False)
+    source, declared = counted.source, Declared()
+    cells = source.cells(source.attributes[0], None)
+    claims = kept(number_claims(counted.scale, QUANTILES, declared, source.everyone), TABLE)
+    found = compare(against(cells, cells[0]), claims, declared, family="g")
+    overall = correlation_of(VALIDITY, source.everyone.moments, 0.95)
+    _, error = estimate(RMSE.value, source.everyone.moments)
     return sum(f.estimate.low is not None for f in found) + (overall.low is not None) + bool(error > 0)
 
 
 def parts(rows: Any) -> dict[str, float]:
     """CPU seconds of the table's three passes over the rows."""
+    from evenhand._labels import grouping
     from evenhand.audits.predictions.cells import _moments, cells_of, prepare
     from evenhand.stats.histogram import auc
 
     made, codes = prepare(rows, QUANTILES), rows.groups["g"].codes
-    a, b = cells_of(made, rows.groups["g"], "g")
+    a, b = cells_of(made, grouping("g", rows.groups["g"]))
 
     def area() -> None:
         a.scores.placed = None  # what it remembers of the last call
@@ -96,8 +98,8 @@ def parts(rows: Any) -> dict[str, float]:
 def calls(rows: dict[str, np.ndarray]) -> dict[str, float]:
     """CPU seconds of what a user calls, from raw arrays."""
     import evenhand as eh
+    from evenhand._analysis import Analysis
     from evenhand.audits.predictions.rows import gather, rows_of
-    from evenhand.audits.scores.claims import Analysis
 
     roles: dict[str, Any] = {"y_true": "y", "y_pred": "p", "groups": "g"}
     call = {**roles, "reference": "0"}

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 from evenhand._errors import UsageError
 from evenhand._estimate import Evidence
+from evenhand._labels import spoken
 from evenhand._model import Finding, Verdict
 from evenhand.stats.multiplicity import benjamini_hochberg, holm
 
@@ -111,17 +112,20 @@ def verdict_of(item: Evidence, tolerance: tuple[float, float]) -> Verdict:
 def because(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> str:
     """One sentence for a reader without statistics."""
     e = item.estimate
+    if e.value is not None and e.contrast in TOLD:
+        return _told(item, verdict, tolerance)
     if e.value is None or e.low is None or e.high is None:
         return f"No conclusion: {e.why_not or 'the gap has no interval'}."
+    _, one, two = spoken(e.group, e.reference)
     interval = f"{100 * e.level:g} % interval {_signed(e.low)} to {_signed(e.high)}"
-    gap = f"{_name(e.group)} minus {_name(e.reference)} is {_signed(e.value)} ({interval})"
+    gap = f"{one} minus {two} is {_signed(e.value)} ({interval})"
     bounds = (
         f"±{tolerance[1]:g}" if tolerance[0] == -tolerance[1] else f"{tolerance[0]:g} to {tolerance[1]:g}"
     )
     if verdict == "disparity":
         return f"{gap}: more than the tolerance of {bounds}, and more than chance explains."
     if item.blind and verdict == "within tolerance":
-        return f"Not one of {e.n} scores differs between {_name(e.group)} and {_name(e.reference)}."
+        return f"Not one of {e.n} scores differs between {one} and {two}."
     if verdict == "within tolerance":
         return f"{gap}: whatever the true gap is, it is smaller than the tolerance of {bounds}."
     if not tolerance[0] <= e.value <= tolerance[1]:
@@ -134,12 +138,35 @@ def because(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) ->
     return f"{gap}: too uncertain to place inside the tolerance of {bounds}."
 
 
+TOLD: Mapping[str, str] = {
+    "ratio": "{one} has {value:.3f} times the value of {two}",
+    "AUC": "a member of {one} scores above one of {two} with probability {value:.3f}",
+    "distance": "the distributions of {one} and {two} are {value:.3f} apart",
+}
+"""Contrasts that are no difference, in words."""
+
+
+def _told(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> str:
+    e = item.estimate
+    _, one, two = spoken(e.group, e.reference)
+    interval = (
+        "no interval"
+        if e.low is None or e.high is None
+        else f"{e.level:.0%} interval {e.low:.3f} to {e.high:.3f}"
+    )
+    gap = f"{e.measure}: {TOLD[e.contrast].format(one=one, two=two, value=e.value)} ({interval})"
+    span = f"{tolerance[0]:.3g} to {tolerance[1]:.3g}"
+    if verdict == "disparity":
+        return f"{gap}: outside the tolerance of {span}, and more than chance explains."
+    if verdict == "within tolerance":
+        return f"{gap}: whatever the truth is, it lies inside the tolerance of {span}."
+    if e.value is None or not tolerance[0] <= e.value <= tolerance[1]:
+        return f"{gap}: outside the tolerance of {span}, but chance alone can explain it with so few people."
+    return f"{gap}: too uncertain to place inside the tolerance of {span}."
+
+
 def _signed(value: float) -> str:
     return f"{value:+.3f}".replace("-", "−")
-
-
-def _name(side: str) -> str:
-    return side.partition("=")[2] or side
 
 
 def _size(item: Evidence) -> str:

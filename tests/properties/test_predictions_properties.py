@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
+from evenhand._compare import evidence_of
+from evenhand._declared import Declared
+from evenhand._labels import grouping
 from evenhand.audits.predictions import batches as prediction_batches
-from evenhand.audits.predictions.cells import cells_of, prepare
-from evenhand.audits.predictions.claims import evidence_of, regression_claims
+from evenhand.audits.predictions.cells import cells_of, everyone, prepare
+from evenhand.audits.predictions.claims import number_claims
 from evenhand.audits.predictions.rows import Rows
 
 Values = dict[tuple[str, str, str | None], float | None]
@@ -36,10 +39,11 @@ def values(rows: dict[str, np.ndarray], *, weight: bool = False, reference: str 
         Rows(columns={"y_pred": rows["p"], "y_true": rows["y"]}, groups={"g": groups}, weight=rows["w"] if weight else None),
         [0.8, 0.5],
     )  # fmt: skip
-    cells = {c.label[2:]: c for c in cells_of(made, groups, "g")}
+    listed = cells_of(made, grouping("g", groups))
+    cells = {c.label.level: c for c in listed}
     other = next(k for k in cells if k != reference)
     found: Values = {}
-    for claim in regression_claims(made.frame, [0.8, 0.5]):
+    for claim in number_claims(made.scale, [0.8, 0.5], Declared(), everyone(listed)):
         e = evidence_of(claim, cells[other], cells[reference], level=0.95).estimate
         found[(e.measure, e.contrast, e.given)] = e.value
     return found

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.audits.predictions.cells import cells_of, prepare
-from evenhand.audits.predictions.claims import regression_claims
+from evenhand._declared import Declared
+from evenhand._labels import grouping
+from evenhand.audits.predictions.cells import cells_of, everyone, prepare
+from evenhand.audits.predictions.claims import number_claims
 from evenhand.audits.predictions.rows import Rows
 from evenhand.stats.curves import impact_curve
 from evenhand.stats.histogram import Scores
@@ -49,8 +51,8 @@ def false_alarms(
     for _ in range(runs):
         y, p = draw(rng, n + m)
         made = prepare(Rows(columns={"y_pred": p, "y_true": y}, groups={"g": groups}), [0.8, 0.5])
-        a, b = cells_of(made, groups, "g")
-        for claim in regression_claims(made.frame, [0.8, 0.5]):
+        a, b = cells_of(made, grouping("g", groups))
+        for claim in number_claims(made.scale, [0.8, 0.5], Declared(), everyone([a, b])):
             if claim.contrast == "distance":
                 continue
             found = claim.infer(a, b, 0.95)
@@ -58,7 +60,7 @@ def false_alarms(
                 continue
             null = {"ratio": 1.0, "AUC": 0.5}.get(claim.contrast, 0.0)
             hit = (found.p_value < 0.05, found.low <= null <= found.high)
-            seen.setdefault((claim.measure, claim.given), []).append(hit)
+            seen.setdefault((claim.name, claim.given), []).append(hit)
     return {
         k: (float(np.mean([f for f, _ in v])), float(np.mean([c for _, c in v])))
         for k, v in seen.items()

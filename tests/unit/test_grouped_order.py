@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand import Factor
-from evenhand.audits.predictions.cells import cells_of, everyone, prepare, selected_term
+from evenhand._labels import Label, grouping
+from evenhand.audits.predictions.cells import cells_of, everyone, prepare
 from evenhand.audits.predictions.rows import Rows
+from evenhand.measures.regression import selected_term
 from evenhand.stats import auc as by_rows
 from evenhand.stats import histogram
 from evenhand.stats import moments as sums
@@ -219,11 +221,11 @@ def test_cells_are_the_sums_of_their_rows(
     within = rng.random(n) < 0.5
     made = prepare(Rows(columns={"y_pred": p, "y_true": y}, groups={"g": groups}, weight=w), [0.9, 0.5])
     ones = np.ones(n) if w is None else w
-    names = list(made.frame.terms)
-    assert np.array_equal(made.terms[names.index(selected_term(0.5))], p > made.frame.thresholds[0.5])
-    for stratum, rest in ((None, "no group"), (None, None), (within, None)):
-        cells = cells_of(made, groups, "g", stratum, rest=rest)
-        assert [c.label for c in cells] == ["g=a", "g=b", "g=c"] + ["no group"] * (rest is not None)
+    names = list(made.scale.terms)
+    assert np.array_equal(made.terms[names.index(selected_term(0.5))], p > made.scale.thresholds[0.5])
+    for stratum, rest in ((None, Label.named("no group")), (None, None), (within, None)):
+        cells = cells_of(made, grouping("g", groups), stratum, rest=rest)
+        assert [str(c.label) for c in cells] == ["g=a", "g=b", "g=c"] + ["no group"] * (rest is not None)
         for c, code in zip(cells, (0, 1, 3, -1), strict=False):
             mine = (groups.codes == code) & (True if stratum is None else stratum)
             same(c.moments, plainly(made.terms[:, mine], names, ones[mine]))
@@ -232,6 +234,6 @@ def test_cells_are_the_sums_of_their_rows(
             assert c.scores.total == pytest.approx(ones[mine].sum())
             mean = float(c.scores.weight @ c.scores.values) / c.scores.total
             assert mean == pytest.approx(np.average(p[mine], weights=ones[mine]), abs=2e-4 if bins else 1e-12)
-    whole = everyone(cells_of(made, groups, "g", rest="no group"))
+    whole = everyone(cells_of(made, grouping("g", groups), rest=Label.named("no group")))
     same(whole.moments, plainly(made.terms, names, ones))
     assert whole.scores.total == pytest.approx(ones.sum())

@@ -44,12 +44,12 @@ MEASURES: dict[str, str] = {
     "interval coverage": "evenhand.measures.regression:COVERAGE",
     "interval width": "evenhand.measures.regression:WIDTH",
     "notebook-2022": "evenhand.measures.notebook:notebook_table",
-    "disparate impact": "evenhand.audits.predictions.direct:disparate_impact",
-    "selection rate": "evenhand.audits.predictions.direct:selection_rate_difference",
-    "standardised mean difference": "evenhand.audits.predictions.direct:standardised_mean_difference",
-    "adverse-impact AUC": "evenhand.audits.predictions.direct:adverse_impact_auc",
-    "equal opportunity": "evenhand.audits.predictions.direct:equal_opportunity_difference",
-    "equalised odds": "evenhand.audits.predictions.direct:equalised_odds_difference",
+    "disparate impact": "evenhand.audits.predictions.metrics:disparate_impact",
+    "selection rate": "evenhand.audits.predictions.metrics:selection_rate_difference",
+    "standardised mean difference": "evenhand.audits.predictions.metrics:standardised_mean_difference",
+    "adverse-impact AUC": "evenhand.audits.predictions.metrics:adverse_impact_auc",
+    "equal opportunity": "evenhand.audits.predictions.metrics:equal_opportunity_difference",
+    "equalised odds": "evenhand.audits.predictions.metrics:equalised_odds_difference",
     "balanced accuracy": "evenhand.measures.classification:BALANCED",
     "F1": "evenhand.measures.classification:F1",
     "generalised entropy index": "evenhand.measures.classification:ENTROPY",
@@ -108,7 +108,7 @@ def __getattr__(name: str) -> Any:
     if name in DIRECT:
         from importlib import import_module
 
-        return getattr(import_module("evenhand.audits.predictions.direct"), name)
+        return getattr(import_module("evenhand.audits.predictions.metrics"), name)
     raise AttributeError(f"module 'evenhand.measures' has no attribute {name!r}")
 
 

@@ -7,13 +7,16 @@ entropy) follow from the same means because the benefit b = ŷ − y + 1 takes t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from evenhand._model import Columns, FloatArray, Measure
-from evenhand.stats.moments import Means, Smooth
+from evenhand._model import Columns, FloatArray
+from evenhand.measures.contrasts import difference, label_ratio, larger_of, mean_of, rate_gap, ratio
+from evenhand.measures.row import Measure, Sums
+from evenhand.stats.histogram import Scores, auc
+from evenhand.stats.interval import Inference, bounds, tail
+from evenhand.stats.moments import Means
 
 TERMS: Mapping[str, Callable[[Columns], FloatArray]] = {
     "sel": lambda c: c["selected"],
@@ -23,42 +26,6 @@ TERMS: Mapping[str, Callable[[Columns], FloatArray]] = {
     "ss": lambda c: c["y_score"] ** 2,
     "sy": lambda c: c["y_score"] * c["actual"],
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """``(columns, weights[..., n]) -> values[...]`` of 0/1 columns ``selected`` and ``actual`` (and ``y_score``).
-
-    >>> tpr = RATES["true positive rate"].function
-    >>> tpr({"selected": np.array([1.0, 0, 1]), "actual": np.array([1.0, 1, 0])}, np.ones(3)).item()
-    0.5
-    """
-
-    terms: tuple[str, ...]
-    value: Smooth
-    hits: Smooth | None = None
-    trials: Smooth | None = None
-
-    def __call__(self, columns: Columns, weights: FloatArray, /) -> FloatArray:
-        rows = np.stack([np.asarray(TERMS[name](columns), dtype=float) for name in self.terms], axis=-1)
-        w = np.asarray(weights, dtype=float)
-        with np.errstate(all="ignore"):
-            means = (w @ rows) / w.sum(axis=-1)[..., None]
-            return np.asarray(self.value({name: means[..., i] for i, name in enumerate(self.terms)}))
-
-
-def _rate(name: str, hits: Smooth, trials: Smooth, better: Any, formula: str, *terms: str) -> Measure:
-    def value(m: Means) -> Any:
-        return hits(m) / trials(m)
-
-    used = terms or ("sel", "act", "tp")
-    return Measure(
-        name=name,
-        function=Counted(used, value, hits, trials),
-        needs=tuple({"sel": "selected", "act": "actual", "tp": "actual"}[t] for t in used),
-        better=better,
-        reference=formula,
-    )
 
 
 def _one(_: Means) -> Any:
@@ -75,42 +42,6 @@ def _fn(m: Means) -> Any:
 
 def _tn(m: Means) -> Any:
     return 1 - m["sel"] - m["act"] + m["tp"]
-
-
-RATES: dict[str, Measure] = {
-    m.name: m
-    for m in (
-        _rate("selection rate", lambda m: m["sel"], _one, "higher", "P(ŷ = 1)", "sel"),
-        _rate("base rate", lambda m: m["act"], _one, None, "P(y = 1)", "act"),
-        _rate(
-            "true positive rate",
-            lambda m: m["tp"],
-            lambda m: m["act"],
-            "higher",
-            "P(ŷ = 1 | y = 1)",
-            "act",
-            "tp",
-        ),
-        _rate("false positive rate", _fp, lambda m: 1 - m["act"], "lower", "P(ŷ = 1 | y = 0)"),
-        _rate("false negative rate", _fn, lambda m: m["act"], "lower", "P(ŷ = 0 | y = 1)", "act", "tp"),
-        _rate("true negative rate", _tn, lambda m: 1 - m["act"], "higher", "P(ŷ = 0 | y = 0)"),
-        _rate(
-            "positive predictive value",
-            lambda m: m["tp"],
-            lambda m: m["sel"],
-            "higher",
-            "P(y = 1 | ŷ = 1)",
-            "sel",
-            "tp",
-        ),
-        _rate("false discovery rate", _fp, lambda m: m["sel"], "lower", "P(y = 0 | ŷ = 1)", "sel", "tp"),
-        _rate("false omission rate", _fn, lambda m: 1 - m["sel"], "lower", "P(y = 1 | ŷ = 0)"),
-        _rate("negative predictive value", _tn, lambda m: 1 - m["sel"], "higher", "P(y = 0 | ŷ = 0)"),
-        _rate("accuracy", lambda m: m["tp"] + _tn(m), _one, "higher", "P(ŷ = y)"),
-        _rate("error rate", lambda m: _fp(m) + _fn(m), _one, "lower", "P(ŷ ≠ y)"),
-    )
-}
-"""Rates by name, in the order of reports."""
 
 
 def _half(m: Means) -> Any:
@@ -130,62 +61,278 @@ def theil(m: Means) -> Any:
     return 2 * np.log(2) * _fp(m) / mean - np.log(mean)
 
 
+class ScoredSums(Sums, Protocol):
+    """The sums of a group whose members have a score and an outcome."""
+
+    @property
+    def positives(self) -> Scores | None:
+        """Scores of those who are of the class."""
+        ...
+
+    @property
+    def negatives(self) -> Scores | None:
+        """Scores of those who are not."""
+        ...
+
+
+def _odds(a: Sums, b: Sums, level: float, seed: int) -> tuple[Inference, Inference]:
+    """The gaps of the true and of the false positive rate."""
+    return rate_gap(TPR, a, b, level, seed), rate_gap(FPR, a, b, level, seed)
+
+
+def _equalised(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    return larger_of(*_odds(a, b, 1 - (1 - level) / 2, seed), ("true", "false"), level)
+
+
+def _average(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    return mean_of(*_odds(a, b, level, seed), level)
+
+
+def group_auc(c: ScoredSums, level: float) -> Inference:
+    """The AUC of the scores within one group."""
+    if c.positives is None or c.negatives is None:
+        return Inference(level=level, method="DeLong", why_not="no scores or no outcomes")
+    found = auc(c.positives, c.negatives, level=level)
+    return found if found.value is not None else found.with_(why_not="a group lacks one of the two classes")
+
+
+def _auc_gap(row: Measure, a: ScoredSums, b: ScoredSums, level: float, seed: int) -> Inference:
+    method = "difference of independent AUCs, DeLong"
+    one, two = (group_auc(c, level) for c in (a, b))
+    for f in (one, two):
+        if f.value is None or not f.se:
+            return Inference(level=level, method=method, why_not=f.why_not or "an AUC has no standard error")
+    se = float(np.hypot(one.se or 0.0, two.se or 0.0))
+    value = (one.value or 0.0) - (two.value or 0.0)
+    low, high = bounds(value, se, level=level)
+    return Inference(
+        value=value, low=low, high=high, se=se, p_value=tail(value / se, None), level=level, method=method
+    )
+
+
+SELECTED = Measure(
+    name="selection rate",
+    key="statistical parity",
+    terms=("sel",),
+    hits=lambda m: m["sel"],
+    trials=_one,
+    infer=rate_gap,
+    tolerance=0.1,
+    better="higher",
+    reference="P(ŷ = 1)",
+)
+IMPACT = SELECTED.with_(
+    name="disparate impact",
+    key="",
+    infer=label_ratio,
+    contrast="ratio",
+    tolerance=0.8,
+    widest=True,
+    worst=True,
+    reference="P(ŷ = 1) of the group ÷ that of the reference (29 CFR 1607.4 D)",
+)
+BASE = Measure(name="base rate", terms=("act",), hits=lambda m: m["act"], trials=_one, reference="P(y = 1)")
+TPR = Measure(
+    name="true positive rate",
+    key="equal opportunity",
+    terms=("act", "tp"),
+    hits=lambda m: m["tp"],
+    trials=lambda m: m["act"],
+    infer=rate_gap,
+    tolerance=0.1,
+    family="accuracy",
+    better="higher",
+    reference="P(ŷ = 1 | y = 1) (Hardt, Price & Srebro 2016)",
+)
+FPR = Measure(
+    name="false positive rate",
+    key="predictive equality",
+    terms=("sel", "act", "tp"),
+    hits=_fp,
+    trials=lambda m: 1 - m["act"],
+    infer=rate_gap,
+    tolerance=0.1,
+    family="accuracy",
+    better="lower",
+    reference="P(ŷ = 1 | y = 0)",
+)
+ODDS = Measure(
+    name="equalised odds",
+    terms=("sel", "act", "tp"),
+    infer=_equalised,
+    tolerance=0.1,
+    family="accuracy",
+    reference="the larger of the TPR and FPR gaps (Hardt, Price & Srebro 2016)",
+)
+AVERAGE_ODDS = ODDS.with_(
+    name="average odds", infer=_average, reference="mean of the TPR and FPR gaps (Bellamy et al. 2018)"
+)
+FNR = Measure(
+    name="false negative rate",
+    terms=("act", "tp"),
+    hits=_fn,
+    trials=lambda m: m["act"],
+    better="lower",
+    reference="P(ŷ = 0 | y = 1)",
+)
+TNR = Measure(
+    name="true negative rate",
+    terms=("sel", "act", "tp"),
+    hits=_tn,
+    trials=lambda m: 1 - m["act"],
+    better="higher",
+    reference="P(ŷ = 0 | y = 0)",
+)
+PPV = Measure(
+    name="positive predictive value",
+    key="predictive parity",
+    terms=("sel", "tp"),
+    hits=lambda m: m["tp"],
+    trials=lambda m: m["sel"],
+    infer=rate_gap,
+    tolerance=0.1,
+    family="accuracy",
+    better="higher",
+    reference="P(y = 1 | ŷ = 1)",
+)
+FDR = Measure(
+    name="false discovery rate",
+    terms=("sel", "tp"),
+    hits=_fp,
+    trials=lambda m: m["sel"],
+    better="lower",
+    reference="P(y = 0 | ŷ = 1)",
+)
+FOR = Measure(
+    name="false omission rate",
+    terms=("sel", "act", "tp"),
+    hits=_fn,
+    trials=lambda m: 1 - m["sel"],
+    infer=rate_gap,
+    tolerance=0.1,
+    family="accuracy",
+    better="lower",
+    reference="P(y = 1 | ŷ = 0)",
+)
+NPV = Measure(
+    name="negative predictive value",
+    terms=("sel", "act", "tp"),
+    hits=_tn,
+    trials=lambda m: 1 - m["sel"],
+    better="higher",
+    reference="P(y = 0 | ŷ = 0)",
+)
+ACCURACY = Measure(
+    name="accuracy",
+    terms=("sel", "act", "tp"),
+    hits=lambda m: m["tp"] + _tn(m),
+    trials=_one,
+    infer=rate_gap,
+    tolerance=0.1,
+    family="accuracy",
+    better="higher",
+    reference="P(ŷ = y)",
+)
+ERROR = Measure(
+    name="error rate",
+    terms=("sel", "act", "tp"),
+    hits=lambda m: _fp(m) + _fn(m),
+    trials=_one,
+    better="lower",
+    reference="P(ŷ ≠ y)",
+)
+AUC = Measure(
+    name="AUC within the group",
+    key="AUC",
+    terms=("s", "act"),
+    infer=_auc_gap,
+    tolerance=0.06,
+    family="accuracy",
+    better="higher",
+    reference="P(s of a positive > s of a negative) + ½P(=), within the group (DeLong et al. 1988)",
+)
 BALANCED = Measure(
     name="balanced accuracy",
-    function=Counted(("sel", "act", "tp"), _half),
-    needs=("selected", "actual"),
+    terms=("sel", "act", "tp"),
+    of=_half,
     better="higher",
     reference="½(TPR + TNR)",
 )
 F1 = Measure(
     name="F1",
-    function=Counted(("sel", "act", "tp"), lambda m: 2 * m["tp"] / (m["sel"] + m["act"])),
-    needs=("selected", "actual"),
+    terms=("sel", "act", "tp"),
+    of=lambda m: 2 * m["tp"] / (m["sel"] + m["act"]),
     better="higher",
     reference="2·TP/(2·TP + FP + FN)",
 )
 ENTROPY = Measure(
     name="generalised entropy index",
-    function=Counted(("sel", "act", "tp"), generalised_entropy),
-    needs=("selected", "actual"),
+    terms=("sel", "act", "tp"),
+    of=generalised_entropy,
     better="lower",
     reference="(E[(b/μ)²] − 1)/2, b = ŷ − y + 1 (Speicher et al. 2018, α = 2)",
 )
 THEIL = Measure(
     name="Theil index",
-    function=Counted(("sel", "act", "tp"), theil),
-    needs=("selected", "actual"),
+    terms=("sel", "act", "tp"),
+    of=theil,
     better="lower",
     reference="E[(b/μ) ln(b/μ)], b = ŷ − y + 1 (Speicher et al. 2018, α = 1)",
 )
 BRIER = Measure(
     name="Brier score",
-    function=Counted(("ss", "sy", "act"), lambda m: m["ss"] - 2 * m["sy"] + m["act"]),
-    needs=("y_score", "actual"),
+    terms=("ss", "sy", "act"),
+    of=lambda m: m["ss"] - 2 * m["sy"] + m["act"],
+    infer=ratio,
+    contrast="ratio",
+    tolerance=0.8,
+    family="accuracy",
+    least=2,
+    linear=True,
     better="lower",
     reference="E[(s − y)²]",
 )
 BIAS = Measure(
     name="calibration in the large",
-    function=Counted(("s", "act"), lambda m: m["s"] - m["act"]),
-    needs=("y_score", "actual"),
+    terms=("s", "act"),
+    of=lambda m: m["s"] - m["act"],
+    infer=difference,
+    tolerance=0.1,
+    family="accuracy",
+    least=2,
+    linear=True,
     reference="E[s] − P(y = 1): above 0 the scores promise too much",
 )
 POSITIVE_BALANCE = Measure(
     name="balance for the positive class",
-    function=Counted(("sy", "act"), lambda m: m["sy"] / m["act"]),
-    needs=("y_score", "actual"),
+    terms=("sy", "act"),
+    of=lambda m: m["sy"] / m["act"],
+    infer=difference,
+    tolerance=0.1,
+    family="accuracy",
+    least=2,
+    linear=True,
     better="higher",
     reference="E[s | y = 1] (Kleinberg, Mullainathan & Raghavan 2017)",
 )
 NEGATIVE_BALANCE = Measure(
     name="balance for the negative class",
-    function=Counted(("s", "sy", "act"), lambda m: (m["s"] - m["sy"]) / (1 - m["act"])),
-    needs=("y_score", "actual"),
+    terms=("s", "sy", "act"),
+    of=lambda m: (m["s"] - m["sy"]) / (1 - m["act"]),
+    infer=difference,
+    tolerance=0.1,
+    family="accuracy",
+    least=2,
+    linear=True,
     better="lower",
     reference="E[s | y = 0] (Kleinberg, Mullainathan & Raghavan 2017)",
 )
-SMOOTH: tuple[Measure, ...] = (BALANCED, F1, ENTROPY, THEIL, BRIER, BIAS, POSITIVE_BALANCE, NEGATIVE_BALANCE)
+
+ROWS: tuple[Measure, ...] = (
+    IMPACT, SELECTED, BASE, TPR, FPR, ODDS, AVERAGE_ODDS, FNR, TNR, PPV, FDR, FOR, NPV, ACCURACY, ERROR, AUC, BALANCED,
+    F1, ENTROPY, THEIL, BRIER, BIAS, POSITIVE_BALANCE, NEGATIVE_BALANCE,
+)  # fmt: skip
+"""Every measure of class labels and of their scores, in the order of reports."""
 
 
 def differential_fairness(selected: FloatArray, n: FloatArray, *, concentration: float = 1.0) -> float:

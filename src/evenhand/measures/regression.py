@@ -1,19 +1,32 @@
 """Measures of numeric predictions, each a smooth function of weighted means of per-row terms.
 
-A measure is one entry of `MEASURES`: which terms it averages (`TERMS`) and what it makes of the means. Groups, case weights
-and bootstrap replicates are rows of weights, so all of them are one matrix product.
+A measure is one entry of `ROWS`: which terms it averages (`TERMS`), what it makes of the means, how two groups are compared
+by it, and within which tolerance by default. A new one is one row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from evenhand._model import Columns, FloatArray, Measure
-from evenhand.stats.moments import Means, Smooth
+from evenhand._model import Columns, FloatArray
+from evenhand.measures.contrasts import (
+    correlations,
+    difference,
+    joint,
+    ratio,
+    selection_gap,
+    selection_ratio,
+    share_gap,
+)
+from evenhand.measures.row import Measure, Sums
+from evenhand.stats import tails
+from evenhand.stats.distance import wasserstein_test
+from evenhand.stats.histogram import auc, kolmogorov_smirnov
+from evenhand.stats.interval import Inference
+from evenhand.stats.moments import Means
 
 TERMS: Mapping[str, Callable[[Columns], FloatArray]] = {
     "p": lambda c: c["y_pred"],
@@ -30,27 +43,6 @@ TERMS: Mapping[str, Callable[[Columns], FloatArray]] = {
     ),
 }
 """Per-row terms. Squared errors follow from yy, yp and pp."""
-
-
-@dataclass(frozen=True, slots=True)
-class Smoothed:
-    """``(columns, weights[..., n]) -> values[...]``: g of the weighted means of named terms.
-
-    >>> rmse = Smoothed(("yy", "yp", "pp"), lambda m: (m["yy"] - 2 * m["yp"] + m["pp"]) ** 0.5)
-    >>> columns = {"y_true": np.array([1.0, 2.0]), "y_pred": np.array([1.0, 4.0])}
-    >>> rmse(columns, np.array([[1.0, 1.0], [0.0, 1.0]])).round(4).tolist()
-    [1.4142, 2.0]
-    """
-
-    terms: tuple[str, ...]
-    value: Smooth
-
-    def __call__(self, columns: Columns, weights: FloatArray, /) -> FloatArray:
-        rows = np.stack([np.asarray(TERMS[name](columns), dtype=float) for name in self.terms], axis=-1)
-        w = np.asarray(weights, dtype=float)
-        with np.errstate(all="ignore"):
-            means = (w @ rows) / w.sum(axis=-1)[..., None]
-            return np.asarray(self.value({name: means[..., i] for i, name in enumerate(self.terms)}))
 
 
 def term_matrix(columns: Columns, names: Sequence[str], out: FloatArray | None = None) -> FloatArray:
@@ -82,102 +74,252 @@ def _r2(m: Means) -> Any:
     return 1 - mean_squared_error(m) / (m["yy"] - m["y"] ** 2)
 
 
+def cohen_d(a: Means, b: Means, n: float, m: float) -> Any:
+    """(mean − mean)/s, the variance s² pooled with ddof 1 from n and m rows."""
+    within = n * (a["pp"] - a["p"] ** 2) + m * (b["pp"] - b["p"] ** 2)
+    return (a["p"] - b["p"]) / (within / (n + m - 2)) ** 0.5
+
+
+def selected_term(q: float) -> str:
+    """Name of the term that is 1 above the threshold of quantile q."""
+    return f"above Q{q:g}"
+
+
+PLACED = "share of the other group below"
+"""The term of a bootstrap that is each row's placement in the other group, ties counted half."""
+
+
+def at_quantile(q: float) -> tuple[Measure, Measure]:
+    """Disparate impact and the difference of selection rates, selected being strictly above quantile q of everyone.
+
+    >>> [m.name for m in at_quantile(0.8)]
+    ['disparate impact at q=0.8', 'selection rate above q=0.8']
+    """
+    term = selected_term(q)
+    return (
+        Measure(
+            name=f"disparate impact at q={q:g}",
+            key="disparate impact",
+            terms=(term,),
+            of=lambda m: m[term],
+            infer=selection_ratio,
+            contrast="ratio",
+            tolerance=0.8,
+            widest=True,
+            worst=True,
+            pooled=True,
+            better="higher",
+            reference="P(ŷ > Q) of the group ÷ that of the reference (29 CFR 1607.4 D); Katz et al. (1978)",
+        ),
+        Measure(
+            name=f"selection rate above q={q:g}",
+            key="selection rate",
+            terms=(term,),
+            of=lambda m: m[term],
+            infer=selection_gap,
+            tolerance=0.1,
+            better="higher",
+            reference="P(ŷ > Q) of the group − that of the reference; Newcombe (1998), method 10",
+        ),
+    )
+
+
+def _auc(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    return auc(a.scores, b.scores, level=level)
+
+
+def _ks(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    return kolmogorov_smirnov(a.scores, b.scores, level=level)
+
+
+def _wasserstein(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    return wasserstein_test(a.scores, b.scores, seed=seed, level=level)
+
+
 MEAN = Measure(
-    name="average score", function=Smoothed(("p",), lambda m: m["p"]), needs=("y_pred",), reference="E[ŷ]"
+    name="average score",
+    terms=("p",),
+    of=lambda m: m["p"],
+    infer=difference,
+    tolerance=0.2,
+    unit="sd of predictions",
+    least=2,
+    linear=True,
+    shifts=True,
+    top=True,
+    widest=True,
+    pooled=True,
+    reference="E[ŷ]",
 )
 SD = Measure(
     name="score standard deviation",
-    function=Smoothed(("p", "pp"), lambda m: (m["pp"] - m["p"] ** 2) ** 0.5),
-    needs=("y_pred",),
+    terms=("p", "pp"),
+    of=lambda m: (m["pp"] - m["p"] ** 2) ** 0.5,
+    log=True,
     reference="√(E[ŷ²] − E[ŷ]²)",
+)
+STANDARDISED = Measure(
+    name="standardised mean difference",
+    terms=("p", "pp"),
+    together=cohen_d,
+    infer=joint,
+    tolerance=0.2,
+    top=True,
+    worst=True,
+    reference="Cohen's d: difference of means ÷ the standard deviation pooled with ddof 1 (Cohen 1988)",
+)
+AUC = Measure(
+    name="adverse-impact AUC",
+    terms=(PLACED,),
+    together=lambda a, b, n, m: a[PLACED] - b[PLACED] + b[PLACED][:1],
+    infer=_auc,
+    contrast="AUC",
+    tolerance=0.06,
+    reference="P(ŷ of the group > ŷ of the reference) + ½P(=); DeLong, DeLong & Clarke-Pearson (1988)",
+)
+SMIRNOV = Measure(
+    name="Kolmogorov–Smirnov distance",
+    infer=_ks,
+    contrast="distance",
+    tolerance=0.1,
+    reference="max |F_a − F_b| of the predictions (Smirnov 1948)",
+)
+WASSERSTEIN = Measure(
+    name="Wasserstein distance",
+    infer=_wasserstein,
+    contrast="distance",
+    tolerance=0.2,
+    unit="sd of predictions",
+    reference="∫ |F_a − F_b| of the predictions",
 )
 VALIDITY = Measure(
     name="concurrent validity",
-    function=Smoothed(("y", "p", "yy", "pp", "yp"), correlation),
-    needs=("y_true", "y_pred"),
+    terms=("y", "p", "yy", "pp", "yp"),
+    of=correlation,
+    infer=correlations,
+    tolerance=0.1,
+    family="accuracy",
+    tails=tails.of_line,
+    top=True,
     better="higher",
     reference="Pearson's r(y, ŷ)",
 )
 RMSE = Measure(
     name="RMSE",
-    function=Smoothed(("yy", "yp", "pp"), lambda m: mean_squared_error(m) ** 0.5),
-    needs=("y_true", "y_pred"),
+    terms=("yy", "yp", "pp"),
+    of=lambda m: mean_squared_error(m) ** 0.5,
+    infer=ratio,
+    contrast="ratio",
+    tolerance=0.8,
+    family="accuracy",
+    least=15,
+    tails=tails.of_errors,
+    top=True,
     better="lower",
     reference="√E[(ŷ − y)²]",
 )
 MAE = Measure(
     name="MAE",
-    function=Smoothed(("ae",), lambda m: m["ae"]),
-    needs=("y_true", "y_pred"),
+    terms=("ae",),
+    of=lambda m: m["ae"],
+    infer=ratio,
+    contrast="ratio",
+    tolerance=0.8,
+    family="accuracy",
+    linear=True,
     better="lower",
     reference="E|ŷ − y|",
 )
 R2 = Measure(
     name="R²",
-    function=Smoothed(("y", "yy", "yp", "pp"), _r2),
-    needs=("y_true", "y_pred"),
+    terms=("y", "yy", "yp", "pp"),
+    of=_r2,
     better="higher",
     reference="1 − E[(ŷ − y)²]/Var y, the variance that of the same rows",
 )
 RESIDUAL = Measure(
     name="mean residual",
-    function=Smoothed(("p", "y"), lambda m: m["p"] - m["y"]),
-    needs=("y_true", "y_pred"),
+    terms=("p", "y"),
+    of=lambda m: m["p"] - m["y"],
+    infer=difference,
+    tolerance=0.2,
+    unit="sd of outcomes",
+    family="accuracy",
+    least=2,
+    linear=True,
     reference="E[ŷ − y]: above 0 the model predicts too much",
 )
 SLOPE = Measure(
     name="calibration slope",
-    function=Smoothed(("y", "p", "pp", "yp"), slope),
-    needs=("y_true", "y_pred"),
+    terms=("y", "p", "pp", "yp"),
+    of=slope,
+    infer=difference,
+    tolerance=0.2,
+    family="accuracy",
+    least=30,
+    tails=tails.of_line,
     reference="b of the regression y = a + b·ŷ within the group; 1 where calibrated (Cox 1958)",
 )
 INTERCEPT = Measure(
     name="calibration level",
-    function=Smoothed(("y", "p", "pp", "yp"), lambda m: m["y"] - slope(m) * m["p"]),
-    needs=("y_true", "y_pred"),
+    terms=("y", "p", "pp", "yp"),
+    of=lambda m: m["y"] - slope(m) * m["p"],
+    infer=difference,
+    tolerance=0.2,
+    unit="sd of outcomes",
+    family="accuracy",
+    least=30,
+    shifts=True,
     reference="the outcome that y = a + b·ŷ of the group gives at the average prediction of all rows (Cox 1958)",
 )
 COVERAGE = Measure(
     name="interval coverage",
-    function=Smoothed(("covered",), lambda m: m["covered"]),
-    needs=("y_true", "y_low", "y_high"),
+    terms=("covered",),
+    of=lambda m: m["covered"],
+    infer=share_gap,
+    tolerance=0.05,
+    family="accuracy",
     better="higher",
     reference="P(low ≤ y ≤ high) of the model's prediction intervals",
 )
 WIDTH = Measure(
     name="interval width",
-    function=Smoothed(("width",), lambda m: m["width"]),
-    needs=("y_low", "y_high"),
+    terms=("width",),
+    of=lambda m: m["width"],
+    infer=ratio,
+    contrast="ratio",
+    tolerance=0.8,
+    family="accuracy",
+    linear=True,
     better="lower",
     reference="E[high − low] of the model's prediction intervals",
 )
 PINBALL = Measure(
     name="pinball loss",
-    function=Smoothed(("pinball",), lambda m: m["pinball"]),
-    needs=("y_true", "y_pred", "tau"),
+    terms=("pinball",),
+    of=lambda m: m["pinball"],
+    infer=ratio,
+    contrast="ratio",
+    tolerance=0.8,
+    family="accuracy",
+    linear=True,
     better="lower",
     reference="E[max(τ(y − ŷ), (τ − 1)(y − ŷ))] of a model of the τ-quantile (Koenker & Bassett 1978)",
 )
 EXPOSURE = Measure(
     name="exposure",
-    function=Smoothed(("exposure",), lambda m: m["exposure"]),
-    needs=("exposure",),
+    terms=("exposure",),
+    of=lambda m: m["exposure"],
+    infer=ratio,
+    contrast="ratio",
+    tolerance=0.8,
+    linear=True,
     better="higher",
     reference="mean of 1/log₂(1 + rank), see evenhand.measures.ranking",
 )
 
-MEASURES: tuple[Measure, ...] = (
-    MEAN,
-    SD,
-    VALIDITY,
-    RMSE,
-    MAE,
-    R2,
-    RESIDUAL,
-    SLOPE,
-    INTERCEPT,
-    COVERAGE,
-    WIDTH,
-    EXPOSURE,
-    PINBALL,
-)
+ROWS: tuple[Measure, ...] = (
+    MEAN, SD, STANDARDISED, AUC, SMIRNOV, WASSERSTEIN, VALIDITY, RMSE, MAE, R2, RESIDUAL, SLOPE, INTERCEPT, COVERAGE,
+    WIDTH, PINBALL, EXPOSURE,
+)  # fmt: skip
+"""Every measure of numeric predictions but those at quantiles (`at_quantile`), in the order of reports."""

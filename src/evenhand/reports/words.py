@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evenhand._json import SEVERITY
+from evenhand._labels import spoken
 from evenhand._model import Finding, Verdict
 
 if TYPE_CHECKING:
@@ -160,9 +161,9 @@ def comparison(finding: Finding) -> str:
     """
     e = finding.estimate
     where = f", given {visible(e.given.replace('=', ': ', 1))}" if e.given else ""
-    (left, sign, group), (right, _, reference) = e.group.partition("="), e.reference.partition("=")
-    if sign and left == right and "=" not in group + reference:
-        return f"{visible(left)}: {visible(group)} against {visible(reference)}{where}"
+    attribute, group, reference = spoken(e.group, e.reference)
+    if attribute and e.reference != reference:
+        return f"{visible(attribute)}: {visible(group)} against {visible(reference)}{where}"
     return f"{visible(e.group)} against {visible(e.reference)}{where}"
 
 

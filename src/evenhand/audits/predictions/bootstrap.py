@@ -2,85 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._model import Exhibit, FloatArray
-from evenhand.audits.predictions.cells import Cell, selected_term
-from evenhand.audits.predictions.claims import Claim
-from evenhand.audits.predictions.compare import Settings
-from evenhand.audits.predictions.sources import Source
-from evenhand.measures import regression as reg
+from evenhand._declared import Declared
+from evenhand._labels import Attribute
+from evenhand._model import Exhibit, FloatArray, Scalar
+from evenhand.audits.predictions.cells import Cell, Counted
+from evenhand.audits.predictions.sources import Numbers
+from evenhand.measures.regression import PLACED
+from evenhand.measures.row import Measure, statistic
 from evenhand.stats.bootstrap import bag_totals, replicate_means
-from evenhand.stats.moments import Means
 
-PLACED = "share of the other group below"
+COLUMNS = ("measure", "contrast", "group", "given", "value", "low", "high", "standard error")
 
 
 def add_bootstrap(
     analysis: Analysis,
-    source: Source,
-    attribute: str,
+    found: Numbers,
+    attribute: Attribute,
     reference: Cell,
-    claims: Sequence[Claim],
-    settings: Settings,
+    measures: Sequence[Measure],
+    declared: Declared,
     replicates: int,
 ) -> None:
     """Percentile intervals of every claim that is a function of sums, beside the value."""
-    made = source.prepared
+    made = found.counted
     if made is None:
         analysis.note(
             "no-bootstrap", "A streamed file is not bootstrapped: the intervals are the closed forms."
         )
         return
-    factor = source.factors[attribute]
-    rng = np.random.default_rng(settings.seed)
-    names = (*source.frame.terms, PLACED)
-    rows_of = {level: np.flatnonzero(factor.is_level(level)) for level in factor.levels}
-    other = rows_of[reference.label.partition("=")[2]]
-    table: dict[str, list[Any]] = {k: [] for k in ("measure", "contrast", "group", "given", "value", "low", "high", "standard error")}  # fmt: skip
-    for level, rows in rows_of.items():
-        if not len(rows) or rows is other:
+    factor = found.factors[attribute]
+    rng = np.random.default_rng(declared.seed)
+    other = np.flatnonzero(factor.is_level(reference.label.level))
+    rows: list[dict[str, Scalar]] = []
+    for c in found.source.cells(attribute, None):
+        own = np.flatnonzero(factor.is_level(c.label.level))
+        if c.label == reference.label:
             continue
         for given, inside in ((None, np.ones(len(made.in_top), dtype=bool)), ("top", made.in_top)):
-            sides = []
-            for mine, theirs in ((rows, other), (other, rows)):
-                mine, theirs = mine[inside[mine]], theirs[inside[theirs]]
-                terms = np.concatenate(
-                    [made.terms[:, mine], _placed(made.place, mine, theirs, made.weight)[None, :]]
-                )
-                totals = bag_totals(
-                    terms, None if made.weight is None else made.weight[mine], seed=settings.seed
-                )
-                drawn = replicate_means(totals, replicates, rng=rng)
-                point = totals[:, :-1].sum(axis=0, keepdims=True) / max(float(totals[:, -1].sum()), 1e-300)
-                sides.append({n: np.concatenate([point[:, i], drawn[:, i]]) for i, n in enumerate(names)})
-            for claim in claims:
-                function = _statistic(claim)
-                if function is None or (claim.given is not None) != (given is not None):
-                    continue
-                with np.errstate(all="ignore"):
-                    values = np.asarray(function(sides[0], sides[1]), dtype=float)
-                _row(table, claim, f"{attribute}={level}", values, settings.level)
-    analysis.exhibits[f"bootstrap by {attribute}"] = Exhibit(
-        title=f"Bootstrap check of the table, {attribute}",
-        columns=table,
-        note=f"{replicates} Poisson replicates, seed {settings.seed}: percentile intervals beside which the closed forms of the"
-        " estimates can be held. Thresholds stay at the quantiles of the sample; the AUC is resampled by its placements.",
+            sides = [
+                _means(made, mine[inside[mine]], theirs[inside[theirs]], replicates, declared.seed, rng)
+                for mine, theirs in ((own, other), (other, own))
+            ]
+            sizes = tuple(_size(made, side[inside[side]]) for side in (own, other))
+            for measure in measures:
+                if given is None or measure.top:
+                    drawn = _drawn(measure, sides, (sizes[0], sizes[1]), declared.level)
+                    share = None if given is None else f"top {100 * (1 - made.scale.top):.3g} %"
+                    rows += [_row(measure, str(c.label), share, d) for d in drawn]
+    analysis.exhibits[f"bootstrap by {attribute}"] = Exhibit.of(
+        f"Bootstrap check of the table, {attribute}",
+        rows,
+        columns=COLUMNS,
+        note=f"{replicates} Poisson replicates, seed {declared.seed}: percentile intervals beside which the closed forms"
+        " of the estimates can be held. Thresholds stay at the quantiles of the sample; the AUC is resampled by its"
+        " placements.",
     )
 
 
-def _row(table: dict[str, list[Any]], claim: Claim, group: str, values: FloatArray, level: float) -> None:
+def _means(
+    made: Counted, mine: Any, theirs: Any, replicates: int, seed: int, rng: np.random.Generator
+) -> dict[str, FloatArray]:
+    """Name → mean of each term: of the sample, then of every replicate."""
+    placed = _placed(made.place, mine, theirs, made.weight)
+    terms = np.concatenate([made.terms[:, mine], placed[None, :]])
+    totals = bag_totals(terms, None if made.weight is None else made.weight[mine], seed=seed)
+    drawn = replicate_means(totals, replicates, rng=rng)
+    point = totals[:, :-1].sum(axis=0, keepdims=True) / max(float(totals[:, -1].sum()), 1e-300)
+    names = (*made.scale.terms, PLACED)
+    return {n: np.concatenate([point[:, i], drawn[:, i]]) for i, n in enumerate(names)}
+
+
+def _size(made: Counted, rows: Any) -> float:
+    """Effective rows."""
+    if made.weight is None:
+        return float(len(rows))
+    w = made.weight[rows]
+    return float(w.sum() ** 2 / max(float((w**2).sum()), 1e-300))
+
+
+def _drawn(
+    measure: Measure, sides: Sequence[dict[str, FloatArray]], sizes: tuple[float, float], level: float
+) -> Iterator[tuple[float | None, float | None, float | None, float | None]]:
+    """(value, low, high, standard error), if the measure is made of means."""
+    with np.errstate(all="ignore"):
+        found = statistic(measure, sides[0], sides[1], sizes)
+    if found is None:
+        return
+    values = np.asarray(found, dtype=float)
     point, drawn = float(values[0]), values[1:][np.isfinite(values[1:])]
-    usable = np.isfinite(point) and len(drawn) >= 20
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]) if usable else (None, None)
-    row = (claim.measure, claim.contrast, group, claim.given, point if np.isfinite(point) else None,
-           None if low is None else float(low), None if high is None else float(high), float(drawn.std()) if usable else None)  # fmt: skip
-    for name, value in zip(table, row, strict=True):
-        table[name].append(value)
+    if not np.isfinite(point):
+        yield None, None, None, None
+    elif len(drawn) < 20:
+        yield point, None, None, None
+    else:
+        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+        yield point, float(low), float(high), float(drawn.std())
+
+
+def _row(measure: Measure, group: str, given: str | None, drawn: Sequence[float | None]) -> dict[str, Scalar]:
+    return dict(zip(COLUMNS, (measure.name, measure.contrast, group, given, *drawn), strict=True))
 
 
 def _placed(place: Any, mine: Any, theirs: Any, weight: FloatArray | None) -> FloatArray:
@@ -91,47 +117,3 @@ def _placed(place: Any, mine: Any, theirs: Any, weight: FloatArray | None) -> Fl
     counts = np.bincount(place[theirs], None if weight is None else weight[theirs], size)
     cumulated = np.cumsum(counts)
     return np.asarray((cumulated - counts / 2)[place[mine]] / cumulated[-1])
-
-
-Statistic = Callable[[Means, Means], Any]
-
-
-def _statistic(claim: Claim) -> Statistic | None:
-    """The claim as a function of two groups' means, arrays over replicates."""
-    for prefix, make in (("disparate impact at q=", _ratio_of), ("selection rate above q=", _gap_of)):
-        if claim.measure.startswith(prefix):
-            return make(selected_term(float(claim.measure.removeprefix(prefix))))
-    return STATISTICS.get(claim.measure)
-
-
-def _ratio_of(term: str) -> Statistic:
-    return lambda a, b: a[term] / b[term]
-
-
-def _gap_of(term: str) -> Statistic:
-    return lambda a, b: a[term] - b[term]
-
-
-def _smd(a: Means, b: Means) -> Any:
-    return (a["p"] - b["p"]) / ((a["pp"] - a["p"] ** 2 + b["pp"] - b["p"] ** 2) / 2) ** 0.5
-
-
-def _rmse(m: Means) -> Any:
-    return reg.mean_squared_error(m) ** 0.5
-
-
-def _level(m: Means) -> Any:
-    return m["y"] - reg.slope(m) * m["p"]
-
-
-STATISTICS: Mapping[str, Statistic] = {
-    "average score": lambda a, b: a["p"] - b["p"],
-    "standardised mean difference": _smd,
-    "adverse-impact AUC": lambda a, b: a[PLACED] - b[PLACED] + b[PLACED][:1],
-    "concurrent validity": lambda a, b: reg.correlation(a) - reg.correlation(b),
-    "RMSE": lambda a, b: _rmse(a) / _rmse(b),
-    "MAE": lambda a, b: a["ae"] / b["ae"],
-    "mean residual": lambda a, b: (a["p"] - a["y"]) - (b["p"] - b["y"]),
-    "calibration slope": lambda a, b: reg.slope(a) - reg.slope(b),
-    "calibration level": lambda a, b: _level(a) - _level(b),
-}

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from evenhand._labels import Grouping, Label
 from evenhand._model import BoolArray, Factor, FloatArray, IntArray
 from evenhand.audits.predictions.rows import Rows
-from evenhand.measures.regression import TERMS, term_matrix
+from evenhand.measures.regression import TERMS, selected_term, term_matrix
 from evenhand.stats.grouped_order import Ordered, distinct, in_order, scores_of
 from evenhand.stats.histogram import Scores, ordered_quantile
 from evenhand.stats.moments import Moments, moments_by_part, with_indicators
@@ -24,7 +25,7 @@ BINS = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frame:
+class Scale:
     """What all groups share.
 
     Args:
@@ -48,10 +49,10 @@ class Cell:
     """One group, or a group within a stratum.
 
     Args:
-        label: ``"sex=F"``. moments: of all rows; `top` of those above the top threshold. scores: on the frame's grid.
+        label: whose rows they are. moments: of all rows; `top` of those above the top threshold. scores: on the scale's grid.
     """
 
-    label: str
+    label: Label
     moments: Moments
     top: Moments
     scores: Scores
@@ -71,7 +72,7 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared:
+class Counted:
     """Rows, and what is made of them once: `terms`, `place` and `in_top` when they are first asked for.
 
     Args:
@@ -80,7 +81,7 @@ class Prepared:
             code have the next free one.
     """
 
-    frame: Frame
+    scale: Scale
     columns: Mapping[str, FloatArray]
     weight: FloatArray | None
     ordered: Ordered | None = None
@@ -89,14 +90,14 @@ class Prepared:
     @cached_property
     def terms(self) -> FloatArray:
         """(k, n) terms of all rows."""
-        t = [t for q, t in self.frame.thresholds.items() if selected_term(q) in self.frame.terms]
+        t = [t for q, t in self.scale.thresholds.items() if selected_term(q) in self.scale.terms]
         above = (self.columns["y_pred"] > np.reshape(t, (-1, 1))).astype(float)
-        return np.concatenate([row_terms(self.columns, self.frame), above])
+        return np.concatenate([row_terms(self.columns, self.scale), above])
 
     @cached_property
     def place(self) -> npt.NDArray[np.intp]:
         """(n,) place of each prediction among the distinct ones, or its bin."""
-        p, grid, error = self.columns["y_pred"], self.frame.grid, self.frame.error
+        p, grid, error = self.columns["y_pred"], self.scale.grid, self.scale.error
         if grid is None:
             return np.unique(p, return_inverse=True)[1].astype(np.intp)
         return bin_of(p, float(grid[0]) - error, float(grid[-1]) + error, len(grid))
@@ -104,12 +105,7 @@ class Prepared:
     @cached_property
     def in_top(self) -> BoolArray:
         """(n,) whether the prediction is above the threshold of the top."""
-        return np.asarray(self.columns["y_pred"] > self.frame.thresholds[self.frame.top])
-
-
-def selected_term(q: float) -> str:
-    """Name of the term that is 1 above the threshold of quantile q."""
-    return f"above Q{q:g}"
+        return np.asarray(self.columns["y_pred"] > self.scale.thresholds[self.scale.top])
 
 
 def term_names(columns: Sequence[str], quantiles: Sequence[float]) -> tuple[str, ...]:
@@ -128,7 +124,7 @@ def term_names(columns: Sequence[str], quantiles: Sequence[float]) -> tuple[str,
     return (*names, *(selected_term(q) for q in quantiles))
 
 
-def prepare(rows: Rows, quantiles: Sequence[float], *, top: float = 0.8, cells: int = 2) -> Prepared:
+def prepare(rows: Rows, quantiles: Sequence[float], *, top: float = 0.8, cells: int = 2) -> Counted:
     """Thresholds, and the predictions in order with the groups of the first attribute.
 
     Args:
@@ -142,7 +138,7 @@ def prepare(rows: Rows, quantiles: Sequence[float], *, top: float = 0.8, cells: 
     grid, error = None, 0.0
     if len(p) * cells > MOST_GRID and distinct(ordered.values) * cells > MOST_GRID:
         grid, error = bins_between(float(ordered.values[0]), float(ordered.values[-1]))
-    frame = Frame(
+    scale = Scale(
         centre=float(np.average(p, weights=rows.weight)),
         thresholds=dict(zip(wanted, thresholds, strict=True)),
         top=top,
@@ -150,7 +146,7 @@ def prepare(rows: Rows, quantiles: Sequence[float], *, top: float = 0.8, cells: 
         error=error,
         terms=term_names(list(rows.columns), quantiles),
     )
-    return Prepared(frame=frame, columns=rows.columns, weight=rows.weight, ordered=ordered, by=first.codes)
+    return Counted(scale=scale, columns=rows.columns, weight=rows.weight, ordered=ordered, by=first.codes)
 
 
 def bins_between(low: float, high: float) -> tuple[FloatArray, float]:
@@ -167,18 +163,18 @@ def bin_of(p: FloatArray, low: float, high: float, bins: int) -> npt.NDArray[np.
 
 
 def row_terms(
-    columns: Mapping[str, FloatArray], frame: Frame, rows: Any = slice(None), out: FloatArray | None = None
+    columns: Mapping[str, FloatArray], scale: Scale, rows: Any = slice(None), out: FloatArray | None = None
 ) -> FloatArray:
     """(k, n) terms of some rows but for the selections; outcomes and predictions centred."""
     part = {name: column[rows] for name, column in columns.items()}
     for name in ("y_pred", "y_true", "y_low", "y_high"):
         if name in part:
-            part[name] = part[name] - frame.centre
-    return term_matrix(part, _plain(frame), out)
+            part[name] = part[name] - scale.centre
+    return term_matrix(part, _plain(scale), out)
 
 
-def _plain(frame: Frame) -> list[str]:
-    return [name for name in frame.terms if name in TERMS]
+def _plain(scale: Scale) -> list[str]:
+    return [name for name in scale.terms if name in TERMS]
 
 
 def _without_gaps(groups: Factor) -> IntArray:
@@ -188,33 +184,29 @@ def _without_gaps(groups: Factor) -> IntArray:
 
 
 def cells_of(
-    made: Prepared,
-    groups: Factor,
-    attribute: str,
-    within: BoolArray | None = None,
-    *,
-    rest: str | None = None,
+    made: Counted, groups: Grouping, within: BoolArray | None = None, *, rest: Label | None = None
 ) -> list[Cell]:
     """One cell for each level that has rows, in the order of the levels. They share a grid.
 
     Args:
         rest: label of a further cell for the rows without a level, if there are any.
     """
-    labels = [f"{attribute}={level}" for level in groups.levels] + ([] if rest is None else [rest])
+    labels = groups.labels + ([] if rest is None else [rest])
+    codes = groups.factor.codes
     if within is None:
-        ordered = made.ordered if groups.codes is made.by else None
-        return _cells(made, _without_gaps(groups), labels, slice(None), ordered)
-    rows = np.flatnonzero(within & (groups.codes >= 0))
-    return _cells(made, groups.codes[rows], labels, rows)
+        ordered = made.ordered if codes is made.by else None
+        return _cells(made, _without_gaps(groups.factor), labels, slice(None), ordered)
+    rows = np.flatnonzero(within & (codes >= 0))
+    return _cells(made, codes[rows], labels, rows)
 
 
-def cell(made: Prepared, rows: npt.NDArray[np.intp], label: str) -> Cell:
+def cell(made: Counted, rows: npt.NDArray[np.intp], label: Label) -> Cell:
     """The sums of some rows, at least one."""
     return _cells(made, np.zeros(len(rows), dtype=np.int32), [label], rows)[0]
 
 
 def _cells(
-    made: Prepared, codes: IntArray, labels: Sequence[str], rows: Any, ordered: Ordered | None = None
+    made: Counted, codes: IntArray, labels: Sequence[Label], rows: Any, ordered: Ordered | None = None
 ) -> list[Cell]:
     """A cell for each label that has rows; `codes` of the `rows` are places in `labels`, or the one after the last."""
     pairs = _moments(made, codes, len(labels), rows)
@@ -230,14 +222,14 @@ def _cells(
     ]
 
 
-def _moments(made: Prepared, codes: IntArray, groups: int, rows: Any) -> list[tuple[Moments, Moments]]:
+def _moments(made: Counted, codes: IntArray, groups: int, rows: Any) -> list[tuple[Moments, Moments]]:
     """(all rows, those above the top's threshold) of each group.
 
     The rows of a group are summed by how many thresholds they are above; the selections are then sums of sums.
     """
-    frame = made.frame
+    scale = made.scale
     p = made.columns["y_pred"][rows]
-    cuts = sorted(set(frame.thresholds.values()))
+    cuts = sorted(set(scale.thresholds.values()))
     levels = len(cuts) + 1
     parts = (groups + 1) * levels
     small: Any = next(t for t in (np.uint8, np.int16, np.int64) if parts <= np.iinfo(t).max)
@@ -246,16 +238,16 @@ def _moments(made: Prepared, codes: IntArray, groups: int, rows: Any) -> list[tu
         part += p > cut
     sums = moments_by_part(
         lambda block, out: row_terms(
-            made.columns, frame, block if isinstance(rows, slice) else rows[block], out
+            made.columns, scale, block if isinstance(rows, slice) else rows[block], out
         ),
-        _plain(frame),
+        _plain(scale),
         part,
         parts,
         None if made.weight is None else made.weight[rows],
     )
-    above = {q: [level > cuts.index(t) for level in range(levels)] for q, t in frame.thresholds.items()}
-    chosen = {selected_term(q): inside for q, inside in above.items() if selected_term(q) in frame.terms}
-    first = above[frame.top].index(True)
+    above = {q: [level > cuts.index(t) for level in range(levels)] for q, t in scale.thresholds.items()}
+    chosen = {selected_term(q): inside for q, inside in above.items() if selected_term(q) in scale.terms}
+    first = above[scale.top].index(True)
     top = {name: inside[first:] for name, inside in chosen.items()}
     return [
         (with_indicators(own, chosen), with_indicators(own[first:], top))
@@ -263,10 +255,10 @@ def _moments(made: Prepared, codes: IntArray, groups: int, rows: Any) -> list[tu
     ]
 
 
-def _scores(made: Prepared, codes: IntArray, groups: int, rows: Any, ordered: Ordered | None) -> list[Scores]:
-    """The scores of each group, on the distinct scores of these rows or in the frame's bins."""
+def _scores(made: Counted, codes: IntArray, groups: int, rows: Any, ordered: Ordered | None) -> list[Scores]:
+    """The scores of each group, on the distinct scores of these rows or in the scale's bins."""
     weight = None if made.weight is None else made.weight[rows]
-    grid = made.frame.grid
+    grid = made.scale.grid
     if grid is None:
         if ordered is None:
             ordered = in_order(made.columns["y_pred"][rows], codes, groups + 1, weight)
@@ -290,9 +282,25 @@ def scores_at(place: npt.NDArray[np.intp], weight: FloatArray | None, grid: Floa
     )
 
 
-def everyone(cells: Sequence[Cell], label: str = "everyone") -> Cell:
+EVERYONE = Label.named("everyone")
+
+
+def everyone(cells: Sequence[Cell]) -> Cell:
     """All groups together."""
     total = cells[0]
     for other in cells[1:]:
         total = total + other
-    return Cell(label=label, moments=total.moments, top=total.top, scores=total.scores)
+    return Cell(label=EVERYONE, moments=total.moments, top=total.top, scores=total.scores)
+
+
+def all_others(cells: Sequence[Cell]) -> list[Cell]:
+    """For each of at least two cells the sums over all the others, without their scores.
+
+    Sums from both ends: linear in the cells, and nothing is subtracted, so that no digit is lost.
+    """
+    label = Label.named(f"all others of {cells[0].label.attribute}")
+    none = Scores(values=np.zeros(1), weight=np.zeros(1), weight2=np.zeros(1), n=0)
+    plain = [Cell(label=label, moments=c.moments, top=c.top, scores=none) for c in cells]
+    before, after = list(accumulate(plain[:-1])), list(accumulate(plain[:0:-1]))[::-1]
+    inner = [a + b for a, b in zip(before[:-1], after[1:], strict=True)]
+    return [after[0], *inner, before[-1]]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
+from evenhand._labels import Attribute, Grouping, Label, groupings
 from evenhand._model import BoolArray, Factor, FloatArray
 from evenhand.audits.predictions.batches import Large, Progress, batches, numbers_only
-from evenhand.audits.predictions.cells import BINS, Cell, bin_of, scores_at
-from evenhand.audits.predictions.rows import Missing, Named, Rows, check_weights, crossed, rows_by_level
-from evenhand.audits.predictions.sources import levels_of_strata, ordered_cells
+from evenhand.audits.predictions.cells import BINS, EVERYONE, Cell, bin_of, scores_at
+from evenhand.audits.predictions.rows import Missing, Named, Rows, check_weights, rows_by_level
+from evenhand.audits.predictions.sources import Cells, Source, Stratum, in_memory, summed, within_of
 from evenhand.measures import classification as cls
 from evenhand.stats.histogram import Scores
 from evenhand.stats.moments import moments
@@ -23,7 +25,6 @@ CALIBRATION_BINS = 10
 MOST_LABELS = 50
 POSITIVES = ("1", "1.0", "True", "true", "yes", "Yes", "y", "Y", "positive", "Positive", "accepted", "hired")
 NEGATIVES = ("0", "0.0", "False", "false", "no", "No", "n", "N", "negative", "Negative", "rejected", "-1")
-Stratum = tuple[str, str] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,22 +58,43 @@ class ClassCell(Cell):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassSource:
-    """Cells of class labels on demand.
+class Classes:
+    """A group, counted for each of several classes against the rest.
 
     Args:
-        levels: every label. labels: those that are compared, each with the rest; several for more than two classes.
-        attributes: what is compared. crossing: those of them that combine others. strata: control → levels.
-        cells: (label, attribute, (control, level) or None) → cells. everyone: label → all rows, of any group or none.
+        of: class → its sums.
+    """
+
+    label: Label
+    of: Mapping[str, ClassCell]
+
+    def __add__(self, other: Classes) -> Classes:
+        return Classes(label=self.label, of={name: own + other.of[name] for name, own in self.of.items()})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelled:
+    """The source of an audit of class labels.
+
+    Args:
+        levels: every label. compared: those that are held against the rest; several for more than two classes.
     """
 
     levels: Sequence[str]
-    labels: Sequence[str]
-    attributes: Sequence[str]
-    cells: Callable[[str, str, Stratum], list[ClassCell]]
-    everyone: Callable[[str], ClassCell]
-    crossing: Sequence[str] = ()
-    strata: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    compared: Sequence[str]
+    source: Source[Classes]
+
+    def only(self, crossing: bool) -> Labelled:
+        """Without the crossed attribute, unless it is asked for."""
+        return replace(self, source=self.source.only(crossing))
+
+    def favourable(self, positive: Any) -> str:
+        """The favourable class, as `positive_label`."""
+        return positive_label(self.levels, positive)
+
+    def against_rest(self, name: str) -> Source[ClassCell]:
+        """One class against the rest."""
+        return self.source.of(lambda c: c.of[name])
 
 
 def levels_of(labels: Mapping[str, Factor]) -> list[str]:
@@ -159,26 +181,21 @@ def class_columns(rows: Rows, label: str, *, scored: bool) -> dict[str, FloatArr
 def class_cells(
     columns: Mapping[str, FloatArray],
     weight: FloatArray | None,
-    factor: Factor,
-    attribute: str,
+    groups: Grouping,
     within: BoolArray | None = None,
     *,
     binned: bool = False,
 ) -> list[ClassCell]:
     """One cell for each level that has rows."""
-    found = zip(factor.levels, rows_by_level(factor, within), strict=True)
-    return [
-        class_cell(columns, weight, rows, f"{attribute}={level}", binned=binned)
-        for level, rows in found
-        if len(rows)
-    ]
+    found = zip(groups.labels, rows_by_level(groups.factor, within), strict=True)
+    return [class_cell(columns, weight, rows, label, binned=binned) for label, rows in found if len(rows)]
 
 
 def class_cell(
     columns: Mapping[str, FloatArray],
     weight: FloatArray | None,
     rows: Any,
-    label: str,
+    label: Label,
     *,
     binned: bool = False,
 ) -> ClassCell:
@@ -228,41 +245,27 @@ def _needs(term: str) -> tuple[str, ...]:
             "ss": ("y_score",), "sy": ("y_score", "actual")}[term]  # fmt: skip
 
 
-def from_rows(rows: Rows, positive: Any, *, crossing: bool) -> ClassSource:
+def from_rows(rows: Rows, positive: Any, *, crossing: bool) -> Labelled:
     """Rows in memory: exact scores.
 
     Raises:
         DataError, UsageError: as `compared_labels` and `class_columns`.
     """
     levels = levels_of(rows.labels)
-    labels = compared_labels(levels, rows.labels["y_pred"].levels, positive)
-    columns = {label: class_columns(rows, label, scored=len(labels) == 1) for label in labels}
-    attributes = dict(rows.groups)
-    if crossing and len(attributes) > 1:
-        attributes[" & ".join(attributes)] = crossed(attributes)
+    compared = compared_labels(levels, rows.labels["y_pred"].levels, positive)
+    columns = _columns(rows, compared)
 
-    def cells(label: str, attribute: str, stratum: Stratum) -> list[ClassCell]:
-        within = None if stratum is None else rows.control[stratum[0]].is_level(stratum[1])
-        return class_cells(columns[label], rows.weight, attributes[attribute], attribute, within)
+    known: dict[tuple[Attribute, Stratum], list[Classes]] = {}
 
-    return ClassSource(
-        levels=levels,
-        labels=labels,
-        attributes=list(attributes),
-        crossing=[name for name in attributes if name not in rows.groups],
-        cells=cells,
-        everyone=lambda label: class_cell(columns[label], rows.weight, slice(None), "everyone"),
-        strata={name: f.levels for name, f in rows.control.items()},
-    )
+    def cells(groups: Grouping, stratum: Stratum) -> list[Classes]:
+        key = groups.attribute, stratum
+        if key not in known:
+            known[key] = _classes(rows, columns, groups, stratum, binned=False)
+        return known[key]
 
-
-@dataclass(frozen=True, kw_only=True)
-class StreamedClasses:
-    """Cells of a streamed file, and how many of its rows were used and left out."""
-
-    source: ClassSource
-    used: int
-    left: int
+    found = groupings(rows.groups, crossing=crossing)
+    source = in_memory(rows, found, _everyone(rows, columns), cells)
+    return Labelled(levels=levels, compared=compared, source=source)
 
 
 def from_file(
@@ -274,7 +277,7 @@ def from_file(
     analysis: Analysis,
     crossing: bool,
     progress: Progress | None = None,
-) -> StreamedClasses:
+) -> Labelled:
     """A large file in two passes: which labels there are, then sums. Only one batch and the sums are held.
 
     Raises:
@@ -295,53 +298,46 @@ def from_file(
         raise DataError("no-rows", "no row has all the values that the audit needs", given=str(large.path))
     check_weights(np.array([weight]), named.weight)
     levels = sorted({**predicted, **true})
-    labels = compared_labels(levels, sorted(predicted), positive)
+    compared = compared_labels(levels, sorted(predicted), positive)
     analysis.note(
         "streamed",
         f"{used + left:,} rows were streamed. Counts and sums are exact"
         + (f", and scores (of AUCs) to ±{0.5 / BINS:.3g}." if named.y_score and named.y_true else "."),
     )
     parts = batches(large, named, missing=missing, labels=True, progress=progress, analysis=analysis)
-    return StreamedClasses(source=_summed(parts, levels, labels, crossing), used=used, left=left)
+
+    def count(rows: Rows) -> tuple[Classes, Cells[Classes]]:
+        columns = _columns(rows, compared)
+        return _everyone(rows, columns), partial(_classes, rows, columns, binned=True)
+
+    source = summed(parts, crossing, count)
+    return Labelled(levels=levels, compared=compared, source=source)
 
 
-def _summed(
-    parts: Iterator[Rows], levels: Sequence[str], labels: Sequence[str], crossing: bool
-) -> ClassSource:
-    found: dict[tuple[str, str, Stratum], dict[str, ClassCell]] = {}
-    everyone: dict[str, ClassCell] = {}
-    names: tuple[str, ...] = ()
-    for rows in parts:
-        if not len(rows):
-            continue
-        names = tuple(rows.groups)
-        attributes = dict(rows.groups)
-        if crossing and len(attributes) > 1:
-            attributes[" & ".join(attributes)] = crossed(attributes)
-        strata: list[Stratum] = [None]
-        strata += [(name, level) for name, f in rows.control.items() for level in f.levels]
-        for label in labels:
-            columns = class_columns(rows, label, scored=len(labels) == 1)
-            whole = {k: v for k, v in columns.items() if k != "y_score"}
-            add(everyone, label, class_cell(whole, rows.weight, slice(None), "everyone"))
-            for attribute, factor in attributes.items():
-                for stratum in strata:
-                    within = None if stratum is None else rows.control[stratum[0]].is_level(stratum[1])
-                    bucket = found.setdefault((label, attribute, stratum), {})
-                    for c in class_cells(columns, rows.weight, factor, attribute, within, binned=True):
-                        add(bucket, c.label, c)
-    attributes_found = list(dict.fromkeys(attribute for _, attribute, _ in found))
-    return ClassSource(
-        levels=levels,
-        labels=labels,
-        attributes=attributes_found,
-        crossing=[name for name in attributes_found if name not in names],
-        cells=lambda label, attribute, stratum: ordered_cells(found.get((label, attribute, stratum), {})),
-        everyone=lambda label: everyone[label],
-        strata=levels_of_strata([stratum for _, _, stratum in found]),
-    )
+def _columns(rows: Rows, compared: Sequence[str]) -> dict[str, dict[str, FloatArray]]:
+    """Class → its columns; scores belong to the one class that is compared."""
+    return {name: class_columns(rows, name, scored=len(compared) == 1) for name in compared}
 
 
-def add(cells: dict[str, ClassCell], key: str, cell: ClassCell) -> None:
-    """Add a cell to the one of the same name."""
-    cells[key] = cells[key] + cell if key in cells else cell
+def _everyone(rows: Rows, columns: Mapping[str, Mapping[str, FloatArray]]) -> Classes:
+    whole = {
+        name: class_cell({k: v for k, v in own.items() if k != "y_score"}, rows.weight, slice(None), EVERYONE)
+        for name, own in columns.items()
+    }
+    return Classes(label=EVERYONE, of=whole)
+
+
+def _classes(
+    rows: Rows,
+    columns: Mapping[str, Mapping[str, FloatArray]],
+    groups: Grouping,
+    at: Stratum,
+    *,
+    binned: bool,
+) -> list[Classes]:
+    within = within_of(rows, at)
+    each = [class_cells(own, rows.weight, groups, within, binned=binned) for own in columns.values()]
+    return [
+        Classes(label=same[0].label, of=dict(zip(columns, same, strict=True)))
+        for same in zip(*each, strict=True)
+    ]

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._model import Exhibit, FloatArray
+from evenhand._declared import Declared
+from evenhand._labels import Attribute, Label
+from evenhand._model import Exhibit, FloatArray, Scalar
 from evenhand.audits.predictions.cells import Cell
 from evenhand.audits.predictions.class_cells import ClassCell
-from evenhand.audits.predictions.compare import Settings
+from evenhand.audits.predictions.exhibits import crossings
 from evenhand.measures import classification as cls
-from evenhand.measures.classification import Counted
+from evenhand.measures.contrasts import counts_of
+from evenhand.measures.row import Measure
 from evenhand.stats.interval import bounds
-from evenhand.stats.moments import Moments, estimate
+from evenhand.stats.moments import estimate
 from evenhand.stats.rates import wilson
 
 REPLICATES = 1000
@@ -23,14 +26,18 @@ Table = dict[str, list[Any]]
 
 
 def add_classification(
-    analysis: Analysis, cells: Sequence[ClassCell], attribute: str, settings: Settings, given: str | None
+    analysis: Analysis,
+    cells: Sequence[ClassCell],
+    attribute: Attribute,
+    declared: Declared,
+    given: str | None,
 ) -> None:
     """All exhibits of one attribute."""
-    where = attribute if given is None else f"{attribute}, {given}"
-    _rates(analysis, cells, where, settings.level)
+    where = str(attribute) if given is None else f"{attribute}, {given}"
+    _rates(analysis, cells, where, declared.level)
     if all(c.calibration is not None for c in cells):
-        _calibration(analysis, cells, attribute, settings)
-    if " & " in attribute and given is None:
+        _calibration(analysis, cells, attribute, declared)
+    if attribute.crossed and given is None:
         _intersections(analysis, cells, attribute)
 
 
@@ -40,26 +47,17 @@ def _add(table: Table, *row: Any) -> None:
 
 
 def _rates(analysis: Analysis, cells: Sequence[Cell], where: str, level: float) -> None:
-    table: Table = {k: [] for k in ("measure", "group", "value", "low", "high", "n")}
     have = set(cells[0].moments.names)
-    for measure in cls.RATES.values():
-        function = cast(Counted, measure.function)
-        if not set(function.terms) <= have or function.hits is None or function.trials is None:
-            continue
-        for c in cells:
-            m = c.moments.means
-            n = c.moments.n_effective * float(function.trials(m))
-            if n < 1e-9:
-                _add(table, measure.name, c.label, None, None, None, c.n)
-                continue
-            hits = min(max(c.moments.n_effective * float(function.hits(m)), 0.0), n)
-            found = wilson(hits, n, level=level)
-            _add(table, measure.name, c.label, found.value, found.low, found.high, round(n))
-    for measure in cls.SMOOTH:
-        function = cast(Counted, measure.function)
-        if set(function.terms) <= have:
-            for c in cells:
-                _add(table, measure.name, c.label, *_with_interval(function, c.moments, level), c.n)
+    known = [m for m in cls.ROWS if set(m.terms) <= have]
+    rates = [m for m in known if m.hits is not None and m.contrast != "ratio"]
+    indices = [m for m in known if m.of is not None]
+    rows = [
+        {"measure": m.name, "group": str(c.label), **told}
+        for kind, tell in ((rates, _rate), (indices, _index))
+        for m in kind
+        for c in cells
+        for told in (tell(m, c, level),)
+    ]
     sizes = np.array([c.moments.n_effective for c in cells])
     chosen = np.array([c.moments.means["sel"] for c in cells]) * sizes
     epsilon = cls.differential_fairness(chosen, sizes)
@@ -69,19 +67,25 @@ def _rates(analysis: Analysis, cells: Sequence[Cell], where: str, level: float) 
     )
     if "act" in have:
         note += f" Between-group generalised entropy: {_between(cells):.6f}."
-    analysis.exhibits[f"rates by {where}"] = Exhibit(title=f"Rates by {where}", columns=table, note=note)
+    columns = ("measure", "group", "value", "low", "high", "n")
+    analysis.exhibits[f"rates by {where}"] = Exhibit.of(f"Rates by {where}", rows, columns=columns, note=note)
 
 
-def _with_interval(
-    function: Counted, m: Moments, level: float
-) -> tuple[float | None, float | None, float | None]:
-    value, se = estimate(function.value, m)
-    if not np.isfinite(value):
-        return None, None, None
-    if not np.isfinite(se):
-        return value, None, None
-    low, high = bounds(value, se, level=level)
-    return value, low, high
+def _rate(measure: Measure, c: Cell, level: float) -> dict[str, Scalar]:
+    """A rate with Wilson's interval; n is the number of cases that it counts."""
+    of, among, _ = counts_of(measure, c.moments)
+    if among < 1e-9:
+        return {"value": None, "low": None, "high": None, "n": c.n}
+    found = wilson(min(of, among), among, level=level)
+    return {"value": found.value, "low": found.low, "high": found.high, "n": round(among)}
+
+
+def _index(measure: Measure, c: Cell, level: float) -> dict[str, Scalar]:
+    """An index with the delta method's interval."""
+    value, se = estimate(measure.value, c.moments)
+    known = float(value) if np.isfinite(value) else None
+    low, high = bounds(value, se, level=level) if known is not None and np.isfinite(se) else (None, None)
+    return {"value": known, "low": low, "high": high, "n": c.n}
 
 
 def _between(cells: Sequence[Cell]) -> float:
@@ -92,20 +96,24 @@ def _between(cells: Sequence[Cell]) -> float:
     return float((np.average((mean / overall) ** 2, weights=size) - 1) / 2) if overall > 0 else float("nan")
 
 
-def _calibration(analysis: Analysis, cells: Sequence[ClassCell], attribute: str, settings: Settings) -> None:
+def _calibration(
+    analysis: Analysis, cells: Sequence[ClassCell], attribute: Attribute, declared: Declared
+) -> None:
     """Observed share by mean score in ten bins, for each group; ECE with an interval."""
     curve: Table = {k: [] for k in ("mean score", "observed", "low", "high", "n", "group")}
     errors: Table = {k: [] for k in ("group", "expected calibration error", "low", "high", "n")}
-    rng = np.random.default_rng(settings.seed)
+    rng = np.random.default_rng(declared.seed)
     for c in cells:
         if c.calibration is None:
             continue
         rows, w, w2, score, actual = c.calibration[:5]
         for k in np.flatnonzero(w > 0):
             effective, observed = w[k] ** 2 / w2[k], actual[k] / w[k]
-            own = wilson(min(observed, 1.0) * effective, effective, level=settings.level)
-            _add(curve, float(score[k] / w[k]), float(observed), own.low, own.high, int(rows[k]), c.label)
-        _add(errors, c.label, *_ece(c.calibration, rng, settings.level), int(rows.sum()))
+            own = wilson(min(observed, 1.0) * effective, effective, level=declared.level)
+            _add(
+                curve, float(score[k] / w[k]), float(observed), own.low, own.high, int(rows[k]), str(c.label)
+            )
+        _add(errors, str(c.label), *_ece(c.calibration, rng, declared.level), int(rows.sum()))
     curve_ends = (
         (0.0, 0.0, 0.0, 0.0, None, "perfectly calibrated"),
         (1.0, 1.0, 1.0, 1.0, None, "perfectly calibrated"),
@@ -150,40 +158,24 @@ def _ece(
     return value, max(0.0, 2 * value - float(tails[1])), max(0.0, 2 * value - float(tails[0]))
 
 
-def _intersections(analysis: Analysis, cells: Sequence[Cell], attribute: str) -> None:
-    names = attribute.split(" & ")
-    parts = [c.label.partition("=")[2].split(" & ") for c in cells]
-    if any(len(p) != len(names) for p in parts):
-        return
-    other = " & ".join(names[1:])
+def _intersections(analysis: Analysis, cells: Sequence[Cell], attribute: Attribute) -> None:
     rates = [c.moments.means["sel"] for c in cells]
-    sizes = [c.moments.weight for c in cells]
-    table: Table = {
-        names[0]: [p[0] for p in parts],
-        other: [" & ".join(p[1:]) for p in parts],
-        "selection rate": rates,
-        "n": [c.n for c in cells],
-    }
-    analysis.exhibits[f"intersections of {attribute}"] = Exhibit(
-        title=f"Selection rate by {attribute}",
-        columns=table,
+    analysis.exhibits[f"intersections of {attribute}"] = crossings(
+        f"Selection rate by {attribute}",
+        cells,
+        "selection rate",
+        rates,
+        null=float(np.average(rates, weights=[c.moments.weight for c in cells])),
         note="Colours depart from the rate of everyone. Small cells vary by chance: see the worst subgroup, which is corrected"
         " for the search.",
-        chart="heatmap",
-        encode={
-            "x": other,
-            "y": names[0],
-            "value": "selection rate",
-            "null": float(np.average(rates, weights=sizes)),
-        },
     )
 
 
 def add_conditional(
     analysis: Analysis,
-    groups: Sequence[str],
+    groups: Sequence[Label],
     strata: Sequence[Sequence[Cell]],
-    attribute: str,
+    attribute: Attribute,
     name: str,
     given: str | None,
 ) -> None:
@@ -210,7 +202,7 @@ def add_conditional(
         )
         within = cls.conditional_demographic_disparity(x, n, every, taken)
         told = (float(v) if np.isfinite(v) else None for v in (plain, within))
-        _add(table, label, *told, rows[label])
+        _add(table, str(label), *told, rows[label])
     where = "" if given is None else f", {given}"
     analysis.exhibits[f"demographic disparity of {attribute} given {name}{where}"] = Exhibit(
         title=f"Demographic disparity of {attribute} given {name}{where}",

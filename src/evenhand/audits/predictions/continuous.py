@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from evenhand._analysis import Analysis
+from evenhand._declared import Declared
 from evenhand._estimate import evidence
 from evenhand._judge import judge, tolerance_of
 from evenhand._model import Estimate, Exhibit, FloatArray
-from evenhand.audits.predictions.compare import Settings
 from evenhand.audits.predictions.rows import Rows
 from evenhand.stats.auc import correlation
 from evenhand.stats.distance import dependence_bounds, distance_correlation
@@ -21,7 +21,7 @@ TOLERANCE = 0.1
 PARTS = 10
 
 
-def add_continuous(rows: Rows, settings: Settings, analysis: Analysis, predicted: FloatArray) -> None:
+def add_continuous(rows: Rows, declared: Declared, analysis: Analysis, predicted: FloatArray) -> None:
     """Correlation and distance correlation of every continuous attribute with predictions, and with residuals.
 
     Args:
@@ -33,12 +33,12 @@ def add_continuous(rows: Rows, settings: Settings, analysis: Analysis, predicted
     for attribute, values in rows.continuous.items():
         items, bounds = [], []
         for what, target in targets.items():
-            for name, found, narrow in _associations(values, target, settings):
+            for name, found, narrow in _associations(values, target, declared):
                 item = evidence(_estimate(f"{name} with {what}", name, attribute, len(values)), _plain(found))
                 items.append(replace(item, narrow=narrow))
                 low, high = tolerance_of(TOLERANCE)
                 bounds.append((0.0 if name == "distance correlation" else low, high))
-        analysis.findings += judge(items, tolerances=bounds, family=attribute, correction=settings.correction)
+        analysis.findings += judge(items, tolerances=bounds, family=attribute, correction=declared.correction)
         _profile(attribute, values, targets, analysis)
     if rows.continuous and rows.weight is not None:
         analysis.note(
@@ -49,12 +49,12 @@ def add_continuous(rows: Rows, settings: Settings, analysis: Analysis, predicted
 
 
 def _associations(
-    values: FloatArray, target: FloatArray, settings: Settings
+    values: FloatArray, target: FloatArray, declared: Declared
 ) -> list[tuple[str, Inference, tuple[float, float] | None]]:
     """(name, inference, the narrower interval that an equivalence is judged by)."""
-    level, inner = settings.level, 1 - 2 * (1 - settings.level)
+    level, inner = declared.level, 1 - 2 * (1 - declared.level)
     plain, narrow = (correlation(values, target, level=at) for at in (level, inner))
-    apart = distance_correlation(values, target, seed=settings.seed, level=level)
+    apart = distance_correlation(values, target, seed=declared.seed, level=level)
     d = apart.detail
     tight = dependence_bounds(d["R"], d["standard error of R"], d["n"], level=inner) if "R" in d else None
     return [

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._model import Exhibit, Scalar
-from evenhand.audits.predictions.cells import Cell, Frame, selected_term
-from evenhand.audits.predictions.claims import correlation_of, hedges_g
-from evenhand.audits.predictions.compare import Settings
-from evenhand.audits.predictions.rates import hits
+from evenhand._compare import against
+from evenhand._declared import Declared
+from evenhand._estimate import evidence
+from evenhand._judge import judge
+from evenhand._labels import Attribute, Label
+from evenhand._model import Estimate, Exhibit, FloatArray, Scalar
+from evenhand.audits.predictions.cells import Cell, Scale
+from evenhand.audits.predictions.sources import Numbers
 from evenhand.measures import regression as reg
-from evenhand.measures.regression import Smoothed
+from evenhand.measures.contrasts import correlation_of, correlations, hits
+from evenhand.measures.regression import selected_term
+from evenhand.measures.row import Measure, compare
 from evenhand.stats.curves import impact_curve, no_adverse_impact_level, pass_curve
-from evenhand.stats.interval import bounds
+from evenhand.stats.interval import Inference, bounds
 from evenhand.stats.moments import estimate
 from evenhand.stats.practice import four_fifths
 from evenhand.stats.rates import wilson
+from evenhand.stats.two_samples import hedges_correction
 
 Table = dict[str, list[Any]]
 DRAWN = (0.25, 4.0)
@@ -27,72 +33,68 @@ DRAWN = (0.25, 4.0)
 
 def add_regression(
     analysis: Analysis,
-    frame: Frame,
+    found: Numbers,
     cells: Sequence[Cell],
     reference: Cell,
-    everyone: Cell,
-    attribute: str,
-    settings: Settings,
+    declared: Declared,
     quantiles: Sequence[float],
 ) -> None:
     """All exhibits of one attribute."""
-    performance_table(analysis, frame, cells, everyone, attribute, settings.level)
-    selection_table(analysis, frame, cells, reference, everyone, attribute, settings.level, quantiles)
-    distributions(analysis, cells, attribute)
-    curves(analysis, cells, reference, attribute, settings)
-    if " & " in attribute:
+    attribute, everyone = reference.label.attribute, found.source.everyone
+    performance_table(analysis, found.scale, [everyone, *cells], f"{attribute}", declared.level)
+    selection_table(analysis, found, cells, reference, declared.level, quantiles)
+    distributions(analysis, cells, f"{attribute}")
+    curves(analysis, cells, reference, declared)
+    if attribute is not None and attribute.crossed:
         intersections(analysis, cells, attribute)
 
 
 def performance_table(
-    analysis: Analysis, frame: Frame, cells: Sequence[Cell], everyone: Cell, attribute: str, level: float
+    analysis: Analysis, scale: Scale, cells: Sequence[Cell], attribute: str, level: float
 ) -> None:
     """Every measure of the model for everyone and for each group, with its interval."""
-    table: Table = {k: [] for k in ("measure", "group", "value", "low", "high", "n")}
-    for measure in reg.MEASURES:
-        function = measure.function
-        if not isinstance(function, Smoothed) or not set(function.terms) <= set(frame.terms):
-            continue
-        for c in (everyone, *cells):
-            if measure is reg.VALIDITY:
-                found = correlation_of(c.moments, level)
-                value, low, high = found.value, found.low, found.high
-            else:
-                v, se = estimate(function.value, c.moments)
-                if measure in (reg.MEAN, reg.INTERCEPT):  # told on the scale of the data
-                    v += frame.centre
-                value = v if np.isfinite(v) else None
-                ends = bounds(v, se, level=level) if value is not None and np.isfinite(se) else (None, None)
-                low, high = ends
-                if (
-                    measure.name in ("RMSE", "MAE", "interval width", "score standard deviation")
-                    and v > 0
-                    and np.isfinite(se)
-                ):
-                    low, high = (float(v * np.exp(x)) for x in bounds(0.0, se / v, level=level))
-            for name, entry in zip(table, (measure.name, c.label, value, low, high, c.n), strict=True):
-                table[name].append(entry)
-    analysis.exhibits[f"performance by {attribute}"] = Exhibit(
-        title=f"Performance by {attribute}",
-        columns=table,
+    rows = [
+        {"measure": m.name, "group": str(c.label), **_performance(m, c, scale, level), "n": c.n}
+        for m in reg.ROWS
+        if m.of is not None and set(m.terms) <= set(scale.terms)
+        for c in cells
+    ]
+    analysis.exhibits[f"performance by {attribute}"] = Exhibit.of(
+        f"Performance by {attribute}",
+        rows,
+        columns=("measure", "group", "value", "low", "high", "n"),
         note=f"Each measure for everyone and for each group, with its {level:.0%} interval (delta method; Fisher's z for"
         " correlations). Groups are compared under the estimates.",
     )
 
 
+def _performance(measure: Measure, c: Cell, scale: Scale, level: float) -> dict[str, float | None]:
+    """Value and interval of one group, on the scale of the data."""
+    if measure.infer is correlations:
+        found = correlation_of(measure, c.moments, level)
+        return {"value": found.value, "low": found.low, "high": found.high}
+    value, se = estimate(measure.value, c.moments)
+    if not np.isfinite(value):
+        return {"value": None, "low": None, "high": None}
+    value += scale.centre if measure.shifts else 0.0
+    if not np.isfinite(se):
+        return {"value": value, "low": None, "high": None}
+    low, high = bounds(value, se, level=level)
+    if (measure.log or measure.contrast == "ratio") and value > 0:
+        low, high = (float(value * np.exp(x)) for x in bounds(0.0, se / value, level=level))
+    return {"value": value, "low": low, "high": high}
+
+
 def selection_table(
     analysis: Analysis,
-    frame: Frame,
+    found: Numbers,
     cells: Sequence[Cell],
     reference: Cell,
-    everyone: Cell,
-    attribute: str,
     level: float,
     quantiles: Sequence[float],
 ) -> None:
     """Who is selected at each threshold, against the reference and against the best-off group."""
-    names = ("quantile", "threshold", "group", "n", "selected", "selection rate", "low", "high", "ratio to reference", "ratio to best-off", "Z", "Z of ln ratio", "Fisher p")  # fmt: skip
-    table: Table = {k: [] for k in names}
+    rows: list[dict[str, Scalar]] = []
     for q in quantiles:
         term = selected_term(q)
         rates = [c.moments.means[term] for c in cells]
@@ -100,21 +102,32 @@ def selection_table(
         for c, rate in zip(cells, rates, strict=True):
             x, n = hits(c.moments, term)
             own = wilson(x, n, level=level)
-            practice = (
-                four_fifths(*hits(c.moments, term), *hits(reference.moments, term))
-                if c is not reference
-                else None
-            )
-            row = (q, frame.thresholds[q], c.label, c.n, round(rate * c.moments.weight, 6), rate, own.low, own.high,
-                   None if practice is None else practice.ratio, rate / best if best > 0 else None,
-                   None if practice is None else practice.z, None if practice is None else practice.z_ratio,
-                   None if practice is None else practice.fisher_p)  # fmt: skip
-            for name, entry in zip(names, row, strict=True):
-                table[name].append(entry)
-    really = ", ".join(f"q={q:g}: {100 * everyone.moments.means[selected_term(q)]:.2f} %" for q in quantiles)
-    analysis.exhibits[f"selection by {attribute}"] = Exhibit(
-        title=f"Selection by {attribute}",
-        columns=table,
+            row: dict[str, Scalar] = {
+                "quantile": q,
+                "threshold": found.scale.thresholds[q],
+                "group": str(c.label),
+                "n": c.n,
+                "selected": round(rate * c.moments.weight, 6),
+                "selection rate": rate,
+                "low": own.low,
+                "high": own.high,
+                "ratio to reference": None,
+                "ratio to best-off": rate / best if best > 0 else None,
+                "Z": None,
+                "Z of ln ratio": None,
+                "Fisher p": None,
+            }
+            if c is not reference:
+                practice = four_fifths(x, n, *hits(reference.moments, term))
+                row |= {"ratio to reference": practice.ratio, "Z": practice.z}
+                row |= {"Z of ln ratio": practice.z_ratio, "Fisher p": practice.fisher_p}
+            rows.append(row)
+    means = found.source.everyone.moments.means
+    really = ", ".join(f"q={q:g}: {100 * means[selected_term(q)]:.2f} %" for q in quantiles)
+    attribute = reference.label.attribute
+    analysis.exhibits[f"selection by {attribute}"] = Exhibit.of(
+        f"Selection by {attribute}",
+        rows,
         note=f"Selected is a score strictly above the quantile of everyone's scores. Ties move the share that is really"
         f" selected: {really}. Z and the Z of the log ratio as in US practice; Fisher's test is exact."
         " Rates with Wilson's interval. Weighted rows count by their weight.",
@@ -136,7 +149,7 @@ def distributions(analysis: Analysis, cells: Sequence[Cell], attribute: str, bin
         table["low"] += edges[:-1].tolist()
         table["high"] += edges[1:].tolist()
         table["share"] += share.tolist()
-        table["group"] += [c.label] * bins
+        table["group"] += [str(c.label)] * bins
     analysis.exhibits[f"score distributions by {attribute}"] = Exhibit(
         title=f"Score distributions by {attribute}",
         columns=table,
@@ -147,65 +160,40 @@ def distributions(analysis: Analysis, cells: Sequence[Cell], attribute: str, bin
     )
 
 
-def curves(
-    analysis: Analysis, cells: Sequence[Cell], reference: Cell, attribute: str, settings: Settings
-) -> None:
+def curves(analysis: Analysis, cells: Sequence[Cell], reference: Cell, declared: Declared) -> None:
     """Pass rate against pass rate, and impact ratio by threshold, with simultaneous bands; the level from them."""
-    roc: Table = {k: [] for k in ("pass rate of the reference", "pass rate of the group", "low", "high", "threshold", "group")}  # fmt: skip
-    impact: Table = {
-        k: []
-        for k in ("threshold", "impact ratio", "low", "high", "selected", "band from", "band to", "group")
-    }
-    shown = [c for c in cells if c is not reference][:6]
-    for c in shown:
-        passed = pass_curve(c.scores, reference.scores, level=settings.level, seed=settings.seed)
+    attribute, level, seed = reference.label.attribute, declared.level, declared.seed
+    roc: list[dict[str, Scalar]] = []
+    impact: list[dict[str, Scalar]] = []
+    for c in [c for c in cells if c is not reference][:6]:
+        passed = pass_curve(c.scores, reference.scores, level=level, seed=seed)
         keep = np.unique(passed.reference, return_index=True)[1]  # one point for each place on the axis
-        for name, column in zip(
-            roc, (passed.reference, passed.group, passed.low, passed.high, passed.thresholds), strict=False
-        ):
-            roc[name] += [float(v) for v in column[keep]]
-        roc["group"] += [c.label] * len(keep)
-        curve = impact_curve(c.scores, reference.scores, level=settings.level, seed=settings.seed)
-        for name, column in zip(
-            impact,
-            (
-                curve.thresholds,
-                curve.ratio,
-                curve.low,
-                curve.high,
-                curve.selected,
-                np.clip(curve.low, *DRAWN),
-                np.clip(curve.high, *DRAWN),
-            ),
-            strict=False,
-        ):
-            impact[name] += [_finite(v) for v in column]
-        impact["group"] += [c.label] * len(curve.thresholds)
-    add_levels(analysis, cells, reference, attribute, settings)
-    if len(set(roc["threshold"])) < 2:
+        points = (passed.reference, passed.group, passed.low, passed.high, passed.thresholds)
+        roc += _points(ROC, (column[keep] for column in points), str(c.label))
+        curve = impact_curve(c.scores, reference.scores, level=level, seed=seed)
+        band = (np.clip(side, *DRAWN) for side in (curve.low, curve.high))
+        shown = (curve.thresholds, curve.ratio, curve.low, curve.high, curve.selected, *band)
+        impact += _points(IMPACT, shown, str(c.label))
+    add_levels(analysis, cells, reference, declared)
+    if len({row["threshold"] for row in roc}) < 2:
         return
-    ends: tuple[list[Any], ...] = (
-        [0.0, 1.0],
-        [0.0, 1.0],
-        [0.0, 1.0],
-        [0.0, 1.0],
-        [None, None],
-        ["equal pass rates"] * 2,
-    )
-    for name, end in zip(roc, ends, strict=True):
-        roc[name] += end
-    analysis.exhibits[f"pass rates by {attribute}"] = Exhibit(
-        title=f"Pass rate against pass rate by {attribute}",
-        columns=roc,
+    roc += [
+        dict(zip(ROC, (end, end, end, end, None), strict=True)) | {"group": "equal pass rates"}
+        for end in (0.0, 1.0)
+    ]
+    analysis.exhibits[f"pass rates by {attribute}"] = Exhibit.of(
+        f"Pass rate against pass rate by {attribute}",
+        roc,
         note=f"Share of the group above each threshold against that of {reference.label}: under the diagonal fewer of the"
-        f" group pass. {settings.level:.0%} simultaneous band over all thresholds. The area is the adverse-impact AUC.",
+        f" group pass. {level:.0%} simultaneous band over all thresholds. The area is the adverse-impact AUC.",
         chart="band",
-        encode={"x": "pass rate of the reference", "y": "pass rate of the group", "low": "low", "high": "high", "color": "group"},
-    )  # fmt: skip
-    analysis.exhibits[f"impact ratio by {attribute}"] = Exhibit(
-        title=f"Impact ratio by threshold, {attribute}",
-        columns=impact,
-        note=f"Selection rate of the group ÷ that of {reference.label} at every threshold, with a {settings.level:.0%}"
+        encode={"x": ROC[0], "y": ROC[1], "low": "low", "high": "high", "color": "group"},
+    )
+    analysis.exhibits[f"impact ratio by {attribute}"] = Exhibit.of(
+        f"Impact ratio by threshold, {attribute}",
+        impact,
+        columns=(*IMPACT, "group"),
+        note=f"Selection rate of the group ÷ that of {reference.label} at every threshold, with a {level:.0%}"
         " simultaneous band (made on the log scale; the drawing cuts it at 0.25 and 4). Rules at 0.8, 1 and 1.25. Thresholds with under 5"
         " expected in a group are left out.",
         chart="band",
@@ -213,56 +201,77 @@ def curves(
     )  # fmt: skip
 
 
-def add_levels(
-    analysis: Analysis, cells: Sequence[Cell], reference: Cell, attribute: str, settings: Settings
-) -> None:
-    """The no-adverse-impact level of each group, as estimates without a verdict."""
-    from evenhand._estimate import evidence
-    from evenhand._judge import judge
-    from evenhand._model import Estimate
+ROC = ("pass rate of the reference", "pass rate of the group", "low", "high", "threshold")
+IMPACT = ("threshold", "impact ratio", "low", "high", "selected", "band from", "band to")
 
+
+def _points(names: Sequence[str], columns: Iterable[FloatArray], group: str) -> list[dict[str, Scalar]]:
+    """One row a point of a curve; a cell that is not finite is empty."""
+    return [
+        {n: float(v) if np.isfinite(v) else None for n, v in zip(names, values, strict=True)}
+        | {"group": group}
+        for values in zip(*columns, strict=True)
+    ]
+
+
+def add_levels(analysis: Analysis, cells: Sequence[Cell], reference: Cell, declared: Declared) -> None:
+    """The no-adverse-impact level of each group and Hedges' g, as estimates without a verdict."""
     items = []
-    for c in cells:
-        if c is reference:
-            continue
-        found = no_adverse_impact_level(c.scores, reference.scores, level=settings.level, seed=settings.seed)
+    for c, _ in against(cells, reference):
+        found = no_adverse_impact_level(c.scores, reference.scores, level=declared.level, seed=declared.seed)
         item = Estimate(
             measure="no-adverse-impact level",
             contrast="threshold",
-            group=c.label,
-            reference=reference.label,
+            group=str(c.label),
+            reference=str(reference.label),
             n=c.n + reference.n,
             n_group=c.n,
             n_reference=reference.n,
         )
         items.append(evidence(item, found))
-        g = hedges_g(c, reference, settings.level).with_(p_value=None)
+        g = hedges_g(c, reference, declared.level).with_(p_value=None)
         items.append(evidence(item.with_(measure="Hedges' g", contrast="difference"), g))
-    analysis.findings += judge(items, tolerance=None, family=f"{attribute}, described", correction="none")
+    family = f"{reference.label.attribute}, described"
+    analysis.findings += judge(items, tolerance=None, family=family, correction="none")
 
 
-def intersections(analysis: Analysis, cells: Sequence[Cell], attribute: str) -> None:
-    """Average score of every combination of two attributes."""
-    names = attribute.split(" & ")
-    parts = [c.label.partition("=")[2].split(" & ") for c in cells]
-    if any(len(p) != len(names) for p in parts):
-        return
-    rows: list[Scalar] = [p[0] for p in parts]
-    columns: list[Scalar] = [" & ".join(p[1:]) for p in parts]
-    centre = float(
-        np.sum([c.scores.weight @ c.scores.values for c in cells]) / np.sum([c.scores.total for c in cells])
-    )
-    means = [float(c.scores.weight @ c.scores.values / c.scores.total) for c in cells]
-    other = " & ".join(names[1:])
-    analysis.exhibits[f"intersections of {attribute}"] = Exhibit(
-        title=f"Average score by {attribute}",
-        columns={names[0]: rows, other: columns, "average score": means, "n": [c.n for c in cells]},
+def hedges_g(a: Cell, b: Cell, level: float) -> Inference:
+    """Cohen's d without its small-sample bias (Hedges 1981): d·J(n + m − 2)."""
+    found = compare(reg.STANDARDISED, a, b, level=level)
+    factor = hedges_correction(round(a.moments.n_effective + b.moments.n_effective) - 2)
+    scaled = {k: None if (v := getattr(found, k)) is None else v * factor for k in ("value", "low", "high")}
+    return found.with_(**scaled, method="Hedges' g: Cohen's d times J; p is Welch's")
+
+
+def intersections(analysis: Analysis, cells: Sequence[Cell], attribute: Attribute) -> None:
+    """Average score of every combination of several attributes."""
+    total = np.sum([c.scores.total for c in cells])
+    centre = float(np.sum([c.scores.weight @ c.scores.values for c in cells]) / total)
+    analysis.exhibits[f"intersections of {attribute}"] = crossings(
+        f"Average score by {attribute}",
+        cells,
+        "average score",
+        [float(c.scores.weight @ c.scores.values / c.scores.total) for c in cells],
+        null=centre,
         note="Colours depart from the average of everyone. Small cells vary by chance: see the estimates, and the worst"
         " subgroup, which is corrected for the search.",
-        chart="heatmap",
-        encode={"x": other, "y": names[0], "value": "average score", "null": centre},
     )
 
 
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def crossings(
+    title: str, cells: Sequence[Cell], measure: str, values: Sequence[float], *, null: float, note: str
+) -> Exhibit:
+    """A heat map of the combinations: the first column down, the others across."""
+    names = cells[0].label.attribute.names if cells[0].label.attribute else ("",)
+    down, across = Attribute(names[:1]), Attribute(names[1:])
+    table: list[dict[str, Scalar]] = [
+        {
+            str(down): c.label.parts[0],
+            str(across): Label(across, c.label.parts[1:]).level,
+            measure: value,
+            "n": c.n,
+        }
+        for c, value in zip(cells, values, strict=True)
+    ]
+    encode = {"x": str(across), "y": str(down), "value": measure, "null": null}
+    return Exhibit.of(title, table, note=note, chart="heatmap", encode=encode)

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from evenhand._analysis import Analysis
+from evenhand._declared import Declared
 from evenhand._errors import UsageError
+from evenhand._labels import Attribute
 from evenhand._model import BoolArray, Exhibit, Factor, FloatArray
 from evenhand.audits.predictions.cells import Cell
 from evenhand.stats.practice import four_fifths
@@ -69,7 +71,7 @@ def tally_of_cells(cells: Sequence[Cell], everyone: Cell, term: str) -> Tally:
     counts = np.array([both(c) for c in cells]).reshape(-1, 2)
     rest = np.array(both(everyone)) - counts.sum(axis=0)
     return Tally(
-        levels=[c.label.partition("=")[2] for c in cells],
+        levels=[c.label.level for c in cells],
         every=counts[:, 0],
         selected=counts[:, 1],
         unknown=(float(rest[0]), float(rest[1])),
@@ -79,13 +81,12 @@ def tally_of_cells(cells: Sequence[Cell], everyone: Cell, term: str) -> Tally:
 def add_law(
     analysis: Analysis,
     law: str,
-    tallies: Mapping[str, Tally],
+    tallies: Mapping[Attribute, Tally],
+    declared: Declared,
     *,
     weighted: bool,
     scored: bool,
     rule: str,
-    reference: Mapping[str, str],
-    level: float,
     at: str = "",
 ) -> None:
     """The tables of one law, one exhibit for each attribute.
@@ -96,10 +97,13 @@ def add_law(
     """
     for attribute, tally in tallies.items():
         if law == "ll144":
-            analysis.exhibits[f"ll144 {attribute}"] = ll144_table(tally, attribute, scored=scored, rule=rule)
+            analysis.exhibits[f"ll144 {attribute}"] = ll144_table(
+                tally, f"{attribute}", scored=scored, rule=rule
+            )
         else:
+            named = declared.reference_of(attribute)
             analysis.exhibits[f"four-fifths {attribute}{at}"] = practice_table(
-                tally, f"{attribute}{at}", rule=rule, reference=reference.get(attribute), level=level
+                tally, f"{attribute}{at}", rule=rule, reference=named, level=declared.level
             )
     if weighted:
         analysis.note(

@@ -11,6 +11,7 @@ from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
 from evenhand._estimate import Evidence
 from evenhand._judge import judge
+from evenhand._labels import Label
 from evenhand._model import Estimate, Exhibit, Factor, Finding, FloatArray
 from evenhand.audits.predictions.rows import gather, rows_of
 from evenhand.measures.notebook import notebook_table
@@ -77,18 +78,22 @@ def _values(
     return notebook_table(columns["y_true"][keep], columns["y_pred"][keep], one[keep])
 
 
-def _described(values: Mapping[str, float], groups: Factor, group: str, reference: str) -> list[Finding]:
+OF_EVERYONE = ("Concurrent Validity", "RMSE")
+"""The lines of the notebook's table that compare nobody."""
+
+
+def _described(values: Mapping[str, float], groups: Factor, group: Label, reference: Label) -> list[Finding]:
     """The numbers as estimates without a verdict."""
     counts = groups.counts()
-    n, m = (counts[side.partition("=")[2]] for side in (group, reference))
+    n, m = (counts[side.level] for side in (group, reference))
     why = "the 2022 notebook has no interval, and no definition where it divides by nothing"
     items = [
         Evidence(
             estimate=Estimate(
                 measure=name,
                 contrast="as in the 2022 notebook",
-                group="everyone" if name in ("Concurrent Validity", "RMSE") else group,
-                reference="none" if name in ("Concurrent Validity", "RMSE") else reference,
+                group="everyone" if name in OF_EVERYONE else str(group),
+                reference="none" if name in OF_EVERYONE else str(reference),
                 value=value,
                 n=n + m,
                 n_group=n,
@@ -128,7 +133,7 @@ def add_notebook(
             if level != against:
                 values = _values(columns, groups, level, against)
                 analysis.findings += _described(
-                    values, groups, f"{attribute}={level}", f"{attribute}={against}"
+                    values, groups, Label.of(attribute, level), Label.of(attribute, against)
                 )
                 table.setdefault("measure", list(values))
                 table[f"{level} against {against}"] = [v if np.isfinite(v) else None for v in values.values()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
+from evenhand._labels import UNKNOWN, natural
 from evenhand._model import BoolArray, Factor, FloatArray
 from evenhand._table import factor, numbers, read_table, require
 
@@ -22,7 +23,6 @@ Missing: TypeAlias = Literal["drop", "error", "group"]
 MISSING: tuple[Missing, ...] = ("drop", "error", "group")
 MOST_GROUPS = 200
 """More distinct labels than this are a feature or an identifier, not groups to compare."""
-UNKNOWN = "(missing)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +95,14 @@ class Rows:
             weight=None if self.weight is None else self.weight[rows],
             lists=None if self.lists is None else self.lists[rows],
         )
+
+    def with_column(self, name: str, values: FloatArray) -> Rows:
+        """The rows with one more column."""
+        return replace(self, columns={**self.columns, name: values})
+
+    def with_tau(self, tau: float | None) -> Rows:
+        """The rows with the quantile that the model predicts as a column, where there is one."""
+        return self if tau is None else self.with_column("tau", np.full(len(self), tau))
 
 
 def gather(
@@ -328,7 +336,7 @@ def _group(table: pa.Table, name: str, missing: Missing, part: bool) -> Factor:
     found = factor(table, name)
     check_groups(name, found.levels, len(found), part=part)
     levels = len(found.levels)
-    order = sorted(range(levels), key=lambda i: _natural(found.levels[i]))
+    order = sorted(range(levels), key=lambda i: natural(found.levels[i]))
     place = np.empty(levels + 1, dtype=np.int32)
     place[order] = np.arange(levels, dtype=np.int32)
     place[-1] = -1
@@ -350,19 +358,6 @@ def check_groups(name: str, levels: Sequence[str], n: int, *, part: bool = False
         )
 
 
-def in_natural_order(levels: Iterable[str]) -> list[str]:
-    """Levels as reports order them: numbers by size, then text; combinations part by part; the missing last.
-
-    >>> in_natural_order(["b", "10", "9", "(missing)", "a & 2", "a & 10"])
-    ['9', '10', 'a & 2', 'a & 10', 'b', '(missing)']
-    """
-
-    def key(level: str) -> list[tuple[bool, tuple[int, float, str]]]:
-        return [(part == UNKNOWN, _natural(part)) for part in level.split(" & ")]
-
-    return sorted(levels, key=key)
-
-
 def rows_by_level(groups: Factor, within: BoolArray | None = None) -> list[npt.NDArray[np.intp]]:
     """The rows of each level (and of `within`), in one pass whatever the number of levels.
 
@@ -373,32 +368,3 @@ def rows_by_level(groups: Factor, within: BoolArray | None = None) -> list[npt.N
     order = np.argsort(codes, kind="stable")
     edges = np.searchsorted(codes[order], np.arange(len(groups.levels) + 1))
     return [order[a:b] for a, b in pairwise(edges)]
-
-
-def _natural(level: str) -> tuple[int, float, str]:
-    try:
-        return 0, float(level), level
-    except ValueError:
-        return 1, 0.0, level
-
-
-def crossed(factors: Mapping[str, Factor]) -> Factor:
-    """The intersection of several attributes: one level for each combination that occurs, ``"F & black"``."""
-    names = list(factors)
-    codes = np.zeros(len(factors[names[0]]), dtype=np.int64)
-    known = np.ones(len(codes), dtype=bool)
-    for name in names:
-        codes = codes * (len(factors[name].levels) + 1) + np.maximum(factors[name].codes, 0)
-        known &= factors[name].codes >= 0
-    found, inverse = np.unique(codes[known], return_inverse=True)
-    out = np.full(len(codes), -1, dtype=np.int32)
-    out[known] = inverse
-    return Factor(out, tuple(_name_of(int(code), names, factors) for code in found))
-
-
-def _name_of(code: int, names: Sequence[str], factors: Mapping[str, Factor]) -> str:
-    parts = []
-    for name in reversed(names):
-        code, part = divmod(code, len(factors[name].levels) + 1)
-        parts.append(factors[name].levels[part])
-    return " & ".join(reversed(parts))

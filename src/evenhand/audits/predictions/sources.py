@@ -1,21 +1,23 @@
-"""Where cells come from: rows in memory, or a file streamed in bounded memory. Everything after is the same."""
+"""Where summaries come from: rows in memory, or a file streamed in bounded memory. Everything after is the same."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError
-from evenhand._model import Factor, FloatArray
+from evenhand._labels import Attribute, Grouping, Label, groupings, in_natural_order
+from evenhand._model import BoolArray, Factor, FloatArray
 from evenhand.audits.predictions.batches import Large, Progress, batches, numbers_only
 from evenhand.audits.predictions.cells import (
+    EVERYONE,
     Cell,
-    Frame,
-    Prepared,
+    Counted,
+    Scale,
     bin_of,
     bins_between,
     cell,
@@ -24,71 +26,173 @@ from evenhand.audits.predictions.cells import (
     prepare,
     term_names,
 )
-from evenhand.audits.predictions.rows import Missing, Named, Rows, check_weights, crossed, in_natural_order
+from evenhand.audits.predictions.rows import Missing, Named, Rows, check_weights
 from evenhand.stats.histogram import weighted_quantile
 
 FINE = 1 << 20
 MOST_DISTINCT = 1 << 20
 """Distinct predictions kept to make thresholds exact."""
-C = TypeVar("C", bound=Cell)
-REST = "no group"
+Stratum: TypeAlias = tuple[str, str] | None
+"""(control, level), or all rows."""
+
+
+class Adds(Protocol):
+    """A summary of rows that has a label and adds up."""
+
+    @property
+    def label(self) -> Label:
+        """Whose rows they are."""
+        ...
+
+    def __add__(self, other: Self) -> Self: ...
+
+
+S = TypeVar("S", bound=Adds)
+T = TypeVar("T", bound=Adds)
+Cells: TypeAlias = Callable[[Grouping, Stratum], list[S]]
+"""The summaries of the groups that have rows in a stratum."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
-    """Cells on demand.
+class Source(Generic[S]):
+    """Summaries on demand.
 
     Args:
-        frame: what all cells share. everyone: all rows. attributes: what is compared. crossing: the last of them combines
-            the others. strata: control → levels. cells: (attribute, (control, level) or None) → cells.
-        rows, used: read, and kept.
+        everyone: all rows, of any group or none. attributes: what is compared. cells: (attribute, stratum) → one
+            summary for each group. strata: control → levels. used, left: rows that were kept, and left out.
     """
 
-    frame: Frame
-    everyone: Cell
-    attributes: Sequence[str]
-    cells: Callable[[str, tuple[str, str] | None], list[Cell]]
+    everyone: S
+    attributes: Sequence[Attribute]
+    cells: Callable[[Attribute, Stratum], list[S]]
     strata: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    prepared: Prepared | None = None
-    factors: Mapping[str, Factor] = field(default_factory=dict)
+    used: int = 0
+    left: int = 0
+
+    def of(self, part: Callable[[S], T]) -> Source[T]:
+        """The same source of a part of each summary."""
+        return Source(
+            everyone=part(self.everyone),
+            attributes=self.attributes,
+            cells=lambda attribute, stratum: [part(c) for c in self.cells(attribute, stratum)],
+            strata=self.strata,
+            used=self.used,
+            left=self.left,
+        )
+
+    def only(self, crossing: bool) -> Source[S]:
+        """Without the crossed attribute, unless it is asked for."""
+        return self if crossing else replace(self, attributes=[a for a in self.attributes if not a.crossed])
 
 
-def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Source:
-    """Rows in memory: exact grid, exact quantiles."""
-    attributes = dict(rows.groups)
-    if crossing and len(attributes) > 1:
-        attributes[" & ".join(attributes)] = crossed(attributes)
-    most = max((len(f.levels) for f in attributes.values()), default=1)
-    made = prepare(rows, quantiles, cells=most)
+@dataclass(frozen=True, kw_only=True)
+class Numbers:
+    """The source of an audit of numbers.
 
-    first, factor = next(iter(attributes.items()))
-    parts = cells_of(made, factor, first, rest=REST)
-    cached = {first: [c for c in parts if c.label != REST]}
+    Args:
+        scale: what all cells share. counted, factors: the rows behind them, where they are in memory.
+    """
 
-    def cells(attribute: str, stratum: tuple[str, str] | None) -> list[Cell]:
-        if stratum is None and attribute in cached:
-            return cached[attribute]
-        within = None if stratum is None else rows.control[stratum[0]].is_level(stratum[1])
-        return cells_of(made, attributes[attribute], attribute, within)
+    scale: Scale
+    source: Source[Cell]
+    counted: Counted | None = None
+    factors: Mapping[Attribute, Factor] = field(default_factory=dict)
 
+    def only(self, crossing: bool) -> Numbers:
+        """Without the crossed attribute, unless it is asked for."""
+        return replace(self, source=self.source.only(crossing))
+
+
+def within_of(rows: Rows, stratum: Stratum) -> BoolArray | None:
+    """The rows of a stratum; None for all."""
+    return None if stratum is None else rows.control[stratum[0]].is_level(stratum[1])
+
+
+def in_memory(rows: Rows, found: Sequence[Grouping], whole: S, cells: Cells[S]) -> Source[S]:
+    """Summaries of rows that are held."""
+    by_attribute = {g.attribute: g for g in found}
     return Source(
-        frame=made.frame,
-        everyone=everyone(parts),
-        attributes=list(attributes),
-        cells=cells,
+        everyone=whole,
+        attributes=list(by_attribute),
+        cells=lambda attribute, stratum: cells(by_attribute[attribute], stratum),
         strata={name: f.levels for name, f in rows.control.items()},
-        prepared=made,
-        factors=attributes,
+        used=len(rows),
+        left=rows.dropped,
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Streamed:
-    """Cells of a streamed file, and how many of its rows were used and left out."""
+def summed(parts: Iterable[Rows], crossing: bool, count: Callable[[Rows], tuple[S, Cells[S]]]) -> Source[S]:
+    """One pass over parts: the summaries of every attribute, and of every attribute within every stratum.
 
-    source: Source
-    used: int
-    left: int
+    Args:
+        count: rows → (the summary of all of them, those of the groups in a stratum).
+
+    Raises:
+        DataError: `no-rows`.
+    """
+    found: dict[tuple[Attribute, Stratum], dict[Label, S]] = {}
+    total: S | None = None
+    used = left = 0
+    for rows in parts:
+        used, left = used + len(rows), left + rows.dropped
+        if not len(rows):
+            continue
+        own, cells = count(rows)
+        total = own if total is None else total + own
+        strata: list[Stratum] = [None]
+        strata += [(name, level) for name, f in rows.control.items() for level in f.levels]
+        for groups in groupings(rows.groups, crossing=crossing):
+            for stratum in strata:
+                bucket = found.setdefault((groups.attribute, stratum), {})
+                for c in cells(groups, stratum):
+                    bucket[c.label] = bucket[c.label] + c if c.label in bucket else c
+    if total is None:
+        raise DataError("no-rows", "no row has all the values that the audit needs")
+    return Source(
+        everyone=total,
+        attributes=list(dict.fromkeys(attribute for attribute, _ in found)),
+        cells=lambda attribute, stratum: _ordered(found.get((attribute, stratum), {})),
+        strata=_levels([stratum for _, stratum in found]),
+        used=used,
+        left=left,
+    )
+
+
+def _ordered(found: Mapping[Label, S]) -> list[S]:
+    return [found[label] for label in in_natural_order(found)]
+
+
+def _levels(strata: Iterable[Stratum]) -> dict[str, list[str]]:
+    """Control → its levels, of (control, level) pairs."""
+    levels: dict[str, dict[Label, None]] = {}
+    for stratum in strata:
+        if stratum is not None:
+            levels.setdefault(stratum[0], {})[Label.of(*stratum)] = None
+    return {name: [label.level for label in in_natural_order(own)] for name, own in levels.items()}
+
+
+# --- numbers --------------------------------------------------------------------------------------------------------
+
+
+def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Numbers:
+    """Rows in memory: exact grid, exact quantiles."""
+    found = groupings(rows.groups, crossing=crossing)
+    made = prepare(rows, quantiles, cells=max((len(g.factor.levels) for g in found), default=1))
+    rest = Label.named("no group")
+    parts = cells_of(made, found[0], rest=rest)
+    first = [c for c in parts if c.label != rest]
+
+    def cells(groups: Grouping, stratum: Stratum) -> list[Cell]:
+        if stratum is None and groups is found[0]:
+            return first
+        return cells_of(made, groups, within_of(rows, stratum))
+
+    return Numbers(
+        scale=made.scale,
+        source=in_memory(rows, found, everyone(parts), cells),
+        counted=made,
+        factors={g.attribute: g.factor for g in found},
+    )
 
 
 def from_file(
@@ -101,7 +205,7 @@ def from_file(
     crossing: bool,
     tau: float | None = None,
     progress: Progress | None = None,
-) -> Streamed:
+) -> Numbers:
     """A large file in passes of batches: range (unless the file states it), quantiles twice, sums. Only one batch and
     the sums are held.
 
@@ -117,11 +221,7 @@ def from_file(
 
     def again(which: Named, notes: Analysis | None = None) -> Iterator[Rows]:
         for rows in batches(large, which, missing=missing, progress=progress, analysis=notes):
-            yield (
-                rows
-                if tau is None
-                else replace(rows, columns={**rows.columns, "tau": np.full(len(rows), tau)})
-            )
+            yield rows.with_tau(tau)
 
     stated = large.ranges(named.y_pred)
     low, high = _span(again(numeric)) if stated is None else stated
@@ -139,7 +239,7 @@ def from_file(
     wanted = list(dict.fromkeys([*quantiles, top]))
     grid, error = bins_between(low, high)
     thresholds, exact = _thresholds(again(numeric), fine, wanted, low, high)
-    frame = Frame(
+    scale = Scale(
         centre=total / float(fine.sum()),
         thresholds=dict(zip(wanted, thresholds.tolist(), strict=True)),
         top=top,
@@ -150,10 +250,21 @@ def from_file(
     how = "exact" if exact else f"exact to {(high - low) / FINE:.3g}"
     analysis.note(
         "streamed",
-        f"{used + left:,} rows were streamed. Sums are exact, thresholds {how}, and scores (of AUC, distances and curves) to"
-        f" ±{frame.error:.3g} in units of the prediction.",
+        f"{used + left:,} rows were streamed. Sums are exact, thresholds {how}, and scores (of AUC, distances"
+        f" and curves) to ±{scale.error:.3g} in units of the prediction.",
     )
-    return Streamed(source=_summed(again(named, analysis), frame, crossing), used=used, left=left)
+    return Numbers(scale=scale, source=_sums(again(named, analysis), scale, crossing))
+
+
+def _sums(parts: Iterator[Rows], scale: Scale, crossing: bool) -> Source[Cell]:
+    """The last pass."""
+
+    def count(rows: Rows) -> tuple[Cell, Cells[Cell]]:
+        made = Counted(scale=scale, columns=rows.columns, weight=rows.weight)
+        whole = cell(made, np.arange(len(rows)), EVERYONE)
+        return whole, lambda groups, stratum: cells_of(made, groups, within_of(rows, stratum))
+
+    return summed(parts, crossing, count)
 
 
 def _span(parts: Iterator[Rows]) -> tuple[float, float]:
@@ -191,51 +302,3 @@ def _thresholds(
     others = ~inside & (fine > 0)
     every = np.concatenate([values, middles[others]]), np.concatenate([weight, fine[others]])
     return weighted_quantile(every[0], wanted, every[1]), True
-
-
-def _summed(parts: Iterator[Rows], frame: Frame, crossing: bool) -> Source:
-    """The last pass: cells of every attribute, and of every attribute within every stratum."""
-    found: dict[tuple[str, tuple[str, str] | None], dict[str, Cell]] = {}
-    total: Cell | None = None
-    for rows in parts:
-        if not len(rows):
-            continue
-        made = Prepared(frame=frame, columns=rows.columns, weight=rows.weight)
-        attributes = dict(rows.groups)
-        if crossing and len(attributes) > 1:
-            attributes[" & ".join(attributes)] = crossed(attributes)
-        whole = cell(made, np.arange(len(rows)), "everyone")
-        total = whole if total is None else total + whole
-        strata: list[tuple[str, str] | None] = [None]
-        strata += [(name, level) for name, f in rows.control.items() for level in f.levels]
-        for attribute, factor in attributes.items():
-            for stratum in strata:
-                within = None if stratum is None else rows.control[stratum[0]].is_level(stratum[1])
-                bucket = found.setdefault((attribute, stratum), {})
-                for c in cells_of(made, factor, attribute, within):
-                    bucket[c.label] = bucket[c.label] + c if c.label in bucket else c
-    if total is None:
-        raise DataError("no-rows", "no row has all the values that the audit needs")
-    return Source(
-        frame=frame,
-        everyone=total,
-        attributes=list(dict.fromkeys(attribute for attribute, _ in found)),
-        cells=lambda attribute, stratum: ordered_cells(found.get((attribute, stratum), {})),
-        strata=levels_of_strata([stratum for _, stratum in found]),
-    )
-
-
-def ordered_cells(found: Mapping[str, C]) -> list[C]:
-    """Cells by label, in the natural order of their levels."""
-    level = {name: name.partition("=")[2] for name in found}
-    place = {name: i for i, name in enumerate(in_natural_order(dict.fromkeys(level.values())))}
-    return [found[name] for name in sorted(found, key=lambda name: place[level[name]])]
-
-
-def levels_of_strata(strata: Iterable[tuple[str, str] | None]) -> dict[str, list[str]]:
-    """Control → its levels, of (control, level) pairs."""
-    levels: dict[str, dict[str, None]] = {}
-    for stratum in strata:
-        if stratum is not None:
-            levels.setdefault(stratum[0], {})[stratum[1]] = None
-    return {name: in_natural_order(own) for name, own in levels.items()}

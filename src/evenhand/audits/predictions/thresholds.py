@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 from evenhand._analysis import Analysis
+from evenhand._labels import Attribute
 from evenhand._model import Exhibit, FloatArray
-from evenhand.audits.predictions.cells import Cell, Frame
+from evenhand.audits.predictions.cells import Cell, Scale
 from evenhand.stats.curves import ENOUGH, FOUR_FIFTHS
 from evenhand.stats.practice import four_fifths
 
 
 def add_suggestion(
     analysis: Analysis,
-    frame: Frame,
+    scale: Scale,
     cells: Sequence[Cell],
-    attribute: str,
+    attribute: Attribute,
     quantiles: Sequence[float],
     *,
     level: float,
@@ -34,7 +35,7 @@ def add_suggestion(
     fewest = min(c.scores.n_effective for c in cells)
     good = (worst >= band[0]) & (share * fewest >= ENOUGH) & (share < 1)
     for q in quantiles:
-        at = frame.thresholds[q]
+        at = scale.thresholds[q]
         own = np.array([c.scores.share_above([at])[0] for c in cells])
         total = float(np.average(own, weights=[c.scores.total for c in cells]))
         here = float(own.min() / own.max()) if own.max() > 0 else None
@@ -48,7 +49,7 @@ def add_suggestion(
                 rates[:, pick].min() * low_n, low_n, rates[:, pick].max() * high_n, high_n, level=level
             )
             row += [float(grid[pick]), float(share[pick]), float(share[pick]) - total, float(worst[pick]),
-                    found.interval.low, found.interval.high, low_cell.label, high_cell.label]  # fmt: skip
+                    found.interval.low, found.interval.high, str(low_cell.label), str(high_cell.label)]  # fmt: skip
         else:
             row += [None] * 8
         for name, value in zip(names, row, strict=True):

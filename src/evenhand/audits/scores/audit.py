@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand._analysis import Analysis
+from evenhand._declared import Declared
 from evenhand._errors import DataError
 from evenhand._judge import Correction, tolerance_of
+from evenhand._labels import references
 from evenhand._model import Factor, FloatArray, Observations
 from evenhand._provenance import digest_of, provenance
 from evenhand._result import Result
 from evenhand._table import factor, numbers, read_table, require, text_column
-from evenhand.audits.scores.claims import Plan, check_plan, compare_groups
+from evenhand.audits.scores.claims import Question, check_question, compare_groups
 from evenhand.audits.scores.exhibits import add_exhibits
 from evenhand.audits.scores.measures import add_labels, add_measures
 from evenhand.subjects.comprehend_files import is_comprehend, read_comprehend
@@ -74,21 +76,21 @@ def audit_scores(
     sampled = [units] if isinstance(units, str) else list(units)
     observations = _observations(table, names, attributes, sampled, strata, labels, weight)
     analysis = Analysis()
+    declared = Declared(
+        reference=references(reference, attributes), level=level, correction=correction, seed=seed
+    )
     for name in names:
-        plan = Plan(
+        question = Question(
             score=name,
             attributes=attributes,
             samples=sampled[:2],
             nested=_nested(observations, attributes, sampled),
-            reference=_reference(reference, attributes),
             strata=strata,
             tolerance=tolerance_of(tolerance),
-            level=level,
-            correction=correction,
-            seed=seed,
+            declared=declared,
         )
-        check_plan(observations, plan)
-        _analyse(observations, plan, analysis, labels, threshold)
+        check_question(observations, question)
+        _analyse(observations, question, analysis, labels, threshold)
     _note_rows(observations, names, sampled, analysis)
     who = "recorded replies" if not isinstance(data, str | os.PathLike) else Path(data).name
     counted = {"rows": len(observations), "failed": int((~np.isfinite(observations.columns[names[0]])).sum())}
@@ -179,22 +181,18 @@ def _belongs(unit: Any, group: Any) -> bool:
     return pairs == len(np.unique(unit[keep]))
 
 
-def _reference(reference: str | Mapping[str, str] | None, attributes: Sequence[str]) -> Mapping[str, str]:
-    if reference is None:
-        return {}
-    if isinstance(reference, str):
-        return dict.fromkeys(attributes, reference) if len(attributes) == 1 else {attributes[0]: reference}
-    return dict(reference)
-
-
 def _analyse(
-    observations: Observations, plan: Plan, analysis: Analysis, labels: str | None, threshold: float | None
+    observations: Observations,
+    asked: Question,
+    analysis: Analysis,
+    labels: str | None,
+    threshold: float | None,
 ) -> None:
-    evidence = compare_groups(observations, plan, analysis)
-    add_measures(observations, plan, analysis, threshold=threshold)
+    evidence = compare_groups(observations, asked, analysis)
+    add_measures(observations, asked, analysis, threshold=threshold)
     if labels is not None:
-        add_labels(observations, plan, analysis)
-    add_exhibits(observations, plan, evidence, analysis)
+        add_labels(observations, asked, analysis)
+    add_exhibits(observations, asked, evidence, analysis)
 
 
 def _repeated_rows(observations: Observations, names: Sequence[str]) -> int:

@@ -1,102 +1,166 @@
-"""Observations of scores → findings, exhibits and notes: what a live text audit and recorded replies share."""
+"""What is claimed of two groups' scores: what a live text audit and recorded replies share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._errors import UsageError
-from evenhand._estimate import (
-    Evidence,
-    Side,
-    evidence,
-    exact_where_constant,
-    group_sides,
-    mean_difference,
-    pairs,
+from evenhand._compare import (
+    Claim,
+    Pair,
+    against,
+    every_pair,
+    evidence_of,
+    side_named,
+    widest,
+    widest_of,
 )
-from evenhand._judge import Correction, judge
-from evenhand._model import BoolArray, Estimate, Finding, Observations
+from evenhand._declared import Declared
+from evenhand._errors import UsageError
+from evenhand._estimate import Evidence, exact_where_constant
+from evenhand._judge import judge
+from evenhand._labels import OTHERS, Label, grouping
+from evenhand._model import BoolArray, Estimate, Finding, IntArray, Observations
+from evenhand.stats.crossed import difference
 from evenhand.stats.influence import carried
 from evenhand.stats.interval import Inference
-from evenhand.stats.multiplicity import worst_pair
 
 MOST_PAIRS = 10
 """All pairs of up to five groups are claims of their own; with more, each group is held against all the others. The heat
 map shows every pair, with p adjusted for all of them."""
 
 
-OTHERS = "all others"
-"""The level that stands for every other group of an attribute."""
-
-
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What is to be compared, declared before looking.
+class Question:
+    """What is to be compared.
 
     Args:
-        score: the column.
-        attributes: the groups to compare; each is a family of claims.
+        score: the column. attributes: the groups to compare; each is a family of claims.
         samples: units that are samples (`text`, `term`): what estimates generalise over, where the groups allow it.
         nested: the one of them that is nested in groups, if any (`term`).
-        reference: group held against the others, per attribute; None for all pairs.
         strata: factor that classes the rows (`sentiment`), or None.
-        tolerance: bounds of a difference of means.
-        words: unit → what a reader calls it, e.g. ``{"term": "name"}``.
+        tolerance: bounds of a difference of means. declared: what else was said before looking.
     """
 
     score: str
     attributes: Sequence[str]
     samples: Sequence[str] = ()
     nested: str | None = None
-    reference: Mapping[str, str] = field(default_factory=dict)
     strata: str | None = None
     tolerance: tuple[float, float] = (-0.1, 0.1)
-    level: float = 0.95
-    correction: Correction = "holm"
-    seed: int = 0
-    words: Mapping[str, str] = field(default_factory=dict)
+    declared: Declared = field(default_factory=Declared)
 
 
-def compare_groups(observations: Observations, plan: Plan, analysis: Analysis) -> dict[str, list[Evidence]]:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Side:
+    """One side of a comparison: whose rows, and which of them."""
+
+    label: Label
+    rows: BoolArray
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return int(self.rows.sum())
+
+    def within(self, rows: BoolArray) -> Side:
+        """Those of its rows that are among `rows`."""
+        return Side(label=self.label, rows=self.rows & rows)
+
+
+def sides_of(observations: Observations, attribute: str) -> list[Side]:
+    """The groups of one attribute, in the order of its levels; levels without rows are left out."""
+    factor = observations.groups[attribute]
+    every = [
+        Side(label=label, rows=factor.is_level(label.level)) for label in grouping(attribute, factor).labels
+    ]
+    return [side for side in every if side.rows.any()]
+
+
+def scored(observations: Observations, asked: Question) -> BoolArray:
+    """Rows with a score."""
+    return np.isfinite(observations.columns[asked.score])
+
+
+def mean_claim(observations: Observations, asked: Question, over: Sequence[str], family: str) -> Claim[Side]:
+    """Mean score of one side minus that of another, generalised over the units in `over`."""
+    return Claim(
+        name=f"mean {asked.score}",
+        key="mean score",
+        infer=partial(gap, observations, asked.score, tuple(over)),
+        tolerance=asked.tolerance,
+        family=family,
+        rests_on=partial(_rests_on, observations, asked, over),
+        widest=True,
+    )
+
+
+def gap(
+    observations: Observations, score: str, over: tuple[str, ...], a: Side, b: Side, level: float
+) -> Inference:
+    """Difference of mean scores.
+
+    The default design of a text audit: terms nested in groups, texts crossed with them (Clark 1973; Cameron, Gelbach &
+    Miller 2011); see `evenhand.stats.crossed`.
+
+    Args:
+        over: names of `observations.units` that are samples; none for a claim about just these rows.
+    """
+    units: Mapping[str, IntArray] = {name: observations.units[name].codes for name in over}
+    weight = observations.weight
+    found = difference(
+        observations.columns[score], a=a.rows, b=b.rows, units=units, weight=weight, level=level, over=over
+    )
+    return exact_where_constant(found)
+
+
+def compare_groups(
+    observations: Observations, asked: Question, analysis: Analysis
+) -> dict[str, list[Evidence]]:
     """The claims: every pair of groups of every attribute, over all rows and within each stratum.
 
     Returns:
         attribute → evidence of its overall pairs, for the exhibits that look closer.
     """
-    evidence_of: dict[str, list[Evidence]] = {}
-    for attribute in plan.attributes:
-        sides = _usable_sides(observations, plan, attribute, analysis)
+    evidence: dict[str, list[Evidence]] = {}
+    for attribute in asked.attributes:
+        sides = _usable_sides(observations, asked, attribute, analysis)
         if len(sides) < 2:
             continue
-        over = samples_of(observations, plan, sides, analysis, attribute)
-        compared, simultaneous = _pairs(plan, attribute, sides)
-        overall = [_claim(observations, plan, a, b, over, None, None) for a, b in compared]
-        evidence_of[attribute] = overall
+        over = samples_of(observations, asked, sides, analysis, attribute)
+        claim = mean_claim(observations, asked, over, "")
+        compared, several = _pairs(asked, attribute, sides)
+        evidence[attribute] = [evidence_of(claim, a, b, level=asked.declared.level) for a, b in compared]
         analysis.findings += judge(
-            overall, tolerance=plan.tolerance, family=attribute, correction=plan.correction
+            evidence[attribute],
+            tolerance=asked.tolerance,
+            family=attribute,
+            correction=asked.declared.correction,
         )
-        if simultaneous:
-            worst = _worst(observations, plan, sides, over, None, None)
-            analysis.findings += judge(worst, tolerance=plan.tolerance, family=f"{attribute}, widest gap")
-        analysis.findings += _by_stratum(observations, plan, attribute, sides, over)
-    return evidence_of
+        if several:
+            analysis.findings += widest(sides, [claim], asked.declared, family=f"{attribute}, widest gap")
+        analysis.findings += _by_stratum(observations, asked, attribute, sides, claim)
+    return evidence
 
 
-def _usable_sides(observations: Observations, plan: Plan, attribute: str, analysis: Analysis) -> list[Side]:
-    scored = np.isfinite(observations.columns[plan.score])
+def _usable_sides(
+    observations: Observations, asked: Question, attribute: str, analysis: Analysis
+) -> list[Side]:
+    usable = scored(observations, asked)
     sides = []
-    for side in group_sides(observations, attribute):
-        if (side.rows & scored).any():
-            sides.append(side)
+    for side in sides_of(observations, attribute):
+        if (side.rows & usable).any():
+            sides.append(side.within(usable))
         else:
             analysis.note(
                 "group-without-score", f"{side.label} has no score at all and is left out.", warning=True
             )
-            analysis.findings.append(_nothing(plan, side, attribute))
+            analysis.findings.append(_nothing(asked, side, attribute))
     if len(sides) < 2:
         analysis.note(
             "one-group",
@@ -106,31 +170,30 @@ def _usable_sides(observations: Observations, plan: Plan, attribute: str, analys
     return sides
 
 
-def _nothing(plan: Plan, side: Side, attribute: str) -> Finding:
-    why = f"{side.label} has no score"
+def _nothing(asked: Question, side: Side, attribute: str) -> Finding:
     estimate = Estimate(
         measure="mean score",
         contrast="difference",
-        group=side.label,
+        group=str(side.label),
         reference="the other groups",
-        why_not=why,
+        why_not=f"{side.label} has no score",
     )
-    return judge([Evidence(estimate=estimate)], tolerance=plan.tolerance, family=attribute)[0]
+    return judge([Evidence(estimate=estimate)], tolerance=asked.tolerance, family=attribute)[0]
 
 
 def samples_of(
-    observations: Observations, plan: Plan, sides: Sequence[Side], analysis: Analysis, attribute: str
+    observations: Observations, asked: Question, sides: Sequence[Side], analysis: Analysis, attribute: str
 ) -> tuple[str, ...]:
     """The units that the claims about these groups generalise over; the reader is told where one is no sample."""
-    usable = np.isfinite(observations.columns[plan.score])
+    usable = scored(observations, asked)
     over = []
-    for unit in plan.samples:
+    for unit in asked.samples:
         codes = observations.units[unit].codes
         sizes = [len(np.unique(codes[side.rows & usable & (codes >= 0)])) for side in sides]
-        word = plan.words.get(unit, unit)
+        word = asked.declared.word(unit)
         if min(sizes) >= 2:
             over.append(unit)
-        elif unit == plan.nested:
+        elif unit == asked.nested:
             text = f"{attribute}: at least one group has a single {word}, so nothing is sampled over {word}s; the claims are"
             analysis.note(
                 "terms-not-sampled", f"{text} about these very words, generalised over the other samples."
@@ -144,179 +207,95 @@ def samples_of(
     return tuple(over)
 
 
-def _pairs(plan: Plan, attribute: str, sides: Sequence[Side]) -> tuple[list[tuple[Side, Side]], bool]:
+def _pairs(asked: Question, attribute: str, sides: Sequence[Side]) -> tuple[list[Pair[Side]], bool]:
     """(the pairs that are claims, whether the widest of all pairs is a claim of its own)."""
-    reference = plan.reference.get(attribute)
+    reference = asked.declared.reference.get(attribute)
     if reference is not None:
-        return pairs(sides, reference), False
-    every = pairs(sides)
+        return against(sides, side_named(sides, reference)), False
+    every = every_pair(sides)
     if len(every) <= MOST_PAIRS:
         return every, len(sides) > 2
+    return list(zip(sides, others(sides), strict=True)), True
+
+
+def others(sides: Sequence[Side]) -> list[Side]:
+    """For each side all the others together."""
     belongs = np.logical_or.reduce([side.rows for side in sides])
-    others = [Side(label=f"{attribute}={OTHERS}", rows=belongs & ~side.rows) for side in sides]
-    return list(zip(sides, others, strict=True)), True
-
-
-def _claim(
-    observations: Observations,
-    plan: Plan,
-    group: Side,
-    reference: Side,
-    over: Sequence[str],
-    given: str | None,
-    within: BoolArray | None,
-) -> Evidence:
-    found = mean_difference(
-        observations,
-        group,
-        reference,
-        score=plan.score,
-        over=over,
-        given=given,
-        within=within,
-        level=plan.level,
-    )
-    return replace(found, rests_on=_rests_on(observations, plan, group, reference, over, within))
+    return [Side(label=Label(side.label.attribute, (OTHERS,)), rows=belongs & ~side.rows) for side in sides]
 
 
 def _rests_on(
-    observations: Observations,
-    plan: Plan,
-    group: Side,
-    reference: Side,
-    over: Sequence[str],
-    within: BoolArray | None,
+    observations: Observations, asked: Question, over: Sequence[str], a: Side, b: Side
 ) -> str | None:
     """Which few units carry the gap, if a few do: "carried by 1 of 40 names: Tia"."""
-    keep = np.isfinite(observations.columns[plan.score])
-    if within is not None:
-        keep &= within
-    a, b = group.rows & keep, reference.rows & keep
     said = []
     for unit in over:
         factor = observations.units[unit]
         found = carried(
-            observations.columns[plan.score],
-            a=a,
-            b=b,
+            observations.columns[asked.score],
+            a=a.rows,
+            b=b.rows,
             units={unit: factor.codes},
             unit=unit,
             weight=observations.weight,
         )
         if found.fragile and found.k is not None and found.of >= 4:
             names = ", ".join(factor.levels[code] for code in found.codes[:5])
-            said.append(f"carried by {found.k} of {found.of} {plan.words.get(unit, unit)}s: {names}")
+            said.append(f"carried by {found.k} of {found.of} {asked.declared.word(unit)}s: {names}")
     return "; ".join(said) or None
 
 
-def all_pairs(
-    observations: Observations,
-    plan: Plan,
-    sides: Sequence[Side],
-    over: Sequence[str],
-    within: BoolArray | None = None,
-) -> list[tuple[Side, Side, Inference]]:
-    """Every pair of groups with its raw inference, for the heat map and the widest gap."""
-    from evenhand.stats.crossed import difference
-
-    usable = np.isfinite(observations.columns[plan.score])
-    if within is not None:
-        usable &= within
-    units = {name: observations.units[name].codes for name in over}
-    found = []
-    for a, b in pairs(sides):
-        inference = difference(
-            observations.columns[plan.score],
-            a=a.rows & usable,
-            b=b.rows & usable,
-            units=units,
-            weight=observations.weight,
-            level=plan.level,
-            over=tuple(over),
-        )
-        found.append((a, b, exact_where_constant(inference)))
-    return found
-
-
-def _worst(
-    observations: Observations,
-    plan: Plan,
-    sides: Sequence[Side],
-    over: Sequence[str],
-    given: str | None,
-    within: BoolArray | None,
-) -> list[Evidence]:
-    """The widest of all gaps, with an interval and p corrected for having been picked as the widest."""
-    found = all_pairs(observations, plan, sides, over, within)
-    if not any(inference.value is not None for _, _, inference in found):
-        return []
-    index, inference = worst_pair([i for _, _, i in found], len(sides), level=plan.level)
-    a, b, raw = found[index]
-    if (inference.value or 0.0) < 0:  # the widest gap is told as a positive one
-        a, b = b, a
-        low, high = inference.low, inference.high
-        inference = inference.with_(
-            value=-(inference.value or 0.0),
-            low=None if high is None else -high,
-            high=None if low is None else -low,
-        )
-    estimate = Estimate(
-        measure=f"mean {plan.score}, widest gap of {len(sides)} groups",
-        contrast="difference",
-        group=a.label,
-        reference=b.label,
-        given=given,
-        n=int(raw.detail.get("n_a", 0)) + int(raw.detail.get("n_b", 0)),
-        units={str(k): int(v) for k, v in raw.detail.get("units", {}).items()},
-    )
-    item = evidence(estimate, inference)
-    if (
-        inference.low is not None and inference.high is not None
-    ):  # the equivalence of all pairs needs the wide interval
-        item = replace(item, narrow=(inference.low, inference.high))
-    return [item]
-
-
 def _by_stratum(
-    observations: Observations, plan: Plan, attribute: str, sides: Sequence[Side], over: Sequence[str]
+    observations: Observations, asked: Question, attribute: str, sides: Sequence[Side], claim: Claim[Side]
 ) -> list[Finding]:
     """The same claims within each class of base texts: every pair of two groups, else the widest gap."""
-    if plan.strata is None:
+    if asked.strata is None:
         return []
-    factor = observations.units[plan.strata]
+    factor = observations.units[asked.strata]
+    level = asked.declared.level
     items: list[Evidence] = []
-    for level in factor.levels:
-        within = factor.is_level(level)
-        given = f"{plan.strata}={level}"
-        present = [side for side in sides if (side.rows & within).any()]
-        if len(present) < 2:
-            continue
-        if len(present) == 2 or attribute in plan.reference:
-            compared, _ = _pairs(plan, attribute, present)
-            items += [_claim(observations, plan, a, b, over, given, within) for a, b in compared]
-        else:
-            items += _worst(observations, plan, present, over, given, within)
-    family = f"{attribute} by {plan.strata}"
-    return judge(items, tolerance=plan.tolerance, family=family, correction=plan.correction)
+    for stratum in factor.levels:
+        within = factor.is_level(stratum)
+        given = str(Label.of(asked.strata, stratum))
+        present = [side.within(within) for side in sides if (side.rows & within).any()]
+        if len(present) == 2 or (len(present) > 2 and attribute in asked.declared.reference):
+            pairs, _ = _pairs(asked, attribute, present)
+            items += [evidence_of(claim, a, b, level=level, given=given) for a, b in pairs]
+        elif len(present) > 2:
+            items += widest_of(present, claim, level=level, given=given)
+    family = f"{attribute} by {asked.strata}"
+    return judge(items, tolerance=asked.tolerance, family=family, correction=asked.declared.correction)
 
 
-def check_plan(observations: Observations, plan: Plan) -> None:
-    """Raise where the plan names what the observations do not have.
+def check_question(observations: Observations, asked: Question) -> None:
+    """Raise where the question names what the observations do not have.
 
     Raises:
         UsageError: `no-groups`, `unknown-score`, `unknown-unit`.
     """
-    if not plan.attributes:
+    if not asked.attributes:
         raise UsageError(
             "no-groups", "an audit compares groups, and none is named", hint="name one with groups= (--group)"
         )
-    if plan.score not in observations.columns:
+    if asked.score not in observations.columns:
         raise UsageError(
             "unknown-score",
             "the subject gives no such score",
-            given=plan.score,
+            given=asked.score,
             available=list(observations.columns),
         )
-    for unit in plan.samples:
+    for unit in asked.samples:
         if unit not in observations.units:
             raise UsageError("unknown-unit", "no such unit", given=unit, available=list(observations.units))
+
+
+def compared_rows(item: Evidence) -> tuple[Side, Side]:
+    """The two sides of a piece of evidence.
+
+    Raises:
+        TypeError: evidence that compares no rows.
+    """
+    sides: Any = item.sides
+    if sides is None:
+        raise TypeError(item.estimate.measure)
+    return sides[0], sides[1]

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._estimate import Evidence, Side, group_sides
+from evenhand._compare import every_pair
+from evenhand._estimate import Evidence
 from evenhand._judge import CORRECTIONS
+from evenhand._labels import Label
 from evenhand._model import BoolArray, Exhibit, FloatArray, Observations, Scalar
-from evenhand.audits.scores.claims import OTHERS, Plan, all_pairs, samples_of
+from evenhand.audits.scores.claims import Question, Side, compared_rows, gap, samples_of, scored, sides_of
 from evenhand.stats.crossed import difference
 from evenhand.stats.influence import influence
 from evenhand.stats.interval import Inference
@@ -33,31 +35,34 @@ def add_row(rows: Rows, cells: Sequence[Scalar]) -> None:
 
 
 def add_exhibits(
-    observations: Observations, plan: Plan, evidence: Mapping[str, Sequence[Evidence]], analysis: Analysis
+    observations: Observations,
+    asked: Question,
+    evidence: Mapping[str, Sequence[Evidence]],
+    analysis: Analysis,
 ) -> None:
     """Every exhibit of an audit of scores, in the order of the report."""
-    analysis.exhibits["scores by group"] = summary(observations, plan)
+    analysis.exhibits["scores by group"] = summary(observations, asked)
     for attribute in evidence:
-        sides = group_sides(observations, attribute)
+        sides = sides_of(observations, attribute)
         if 2 <= len(sides) <= MOST_GROUPS:
             analysis.exhibits[f"distribution of scores by {attribute}"] = distribution(
-                observations, plan, sides, attribute
+                observations, asked, sides, attribute
             )
         if len(sides) > 2:
-            over = samples_of(observations, plan, sides, Analysis(), attribute)
+            over = samples_of(observations, asked, sides, Analysis(), attribute)
             analysis.exhibits[f"pairwise gaps by {attribute}"] = heat_map(
-                observations, plan, sides, over, attribute
+                observations, asked, sides, over, attribute
             )
     chosen = closest_look(evidence)
-    for unit in plan.samples:
-        table = influential(observations, plan, chosen, unit)
+    for unit in asked.samples:
+        table = influential(observations, asked, chosen, unit)
         if len(table):
             analysis.exhibits[f"influence of {unit}s"] = table
-    analysis.exhibits["other analyses"] = other_analyses(observations, plan, chosen)
-    noise = placebo(observations, plan, chosen)
+    analysis.exhibits["other analyses"] = other_analyses(observations, asked, chosen)
+    noise = placebo(observations, asked, chosen)
     if len(noise):
         analysis.exhibits["placebo"] = noise
-    analysis.exhibits["diagnostics"] = diagnostic_table(observations, plan, chosen)
+    analysis.exhibits["diagnostics"] = diagnostic_table(observations, asked, chosen)
 
 
 def closest_look(evidence: Mapping[str, Sequence[Evidence]]) -> list[Evidence]:
@@ -68,26 +73,26 @@ def closest_look(evidence: Mapping[str, Sequence[Evidence]]) -> list[Evidence]:
     return (first + rest)[: max(MOST_COMPARISONS, len(first))]
 
 
-def summary(observations: Observations, plan: Plan) -> Exhibit:
+def summary(observations: Observations, asked: Question) -> Exhibit:
     """n, minimum, mean, maximum and spread of every group, per class of base text; controls are a group of their own."""
-    score = observations.columns[plan.score]
+    score = observations.columns[asked.score]
     usable = np.isfinite(score)
     strata: list[tuple[str | None, BoolArray]] = [(None, np.ones(len(score), dtype=np.bool_))]
-    if plan.strata is not None:
-        factor = observations.units[plan.strata]
-        strata += [(f"{plan.strata}={level}", factor.is_level(level)) for level in factor.levels]
+    if asked.strata is not None:
+        factor = observations.units[asked.strata]
+        strata += [(f"{asked.strata}={level}", factor.is_level(level)) for level in factor.levels]
     names = ("attribute", "group", "given", "n", "failed", "min", "mean", "max", "sd")
     rows: Rows = {name: [] for name in names}
-    for attribute, sides in _attributes_with_control(observations, plan):
+    for attribute, sides in _attributes_with_control(observations, asked):
         for side in sides:
             for given, within in strata:
-                asked = side.rows & within
-                if not asked.any():
+                chosen = side.rows & within
+                if not chosen.any():
                     continue
-                values = score[asked & usable]
+                values = score[chosen & usable]
                 described = _describe(values)
-                cells = (attribute, side.label.partition("=")[2] or side.label, given, len(values))
-                add_row(rows, (*cells, int(asked.sum()) - len(values), *described))
+                cells = (attribute, side.label.level, given, len(values))
+                add_row(rows, (*cells, int(chosen.sum()) - len(values), *described))
     note = "Raw scores; a difference here is no evidence by itself. Controls are the base texts without the term."
     return Exhibit(title="Scores by group", columns=rows, note=note)
 
@@ -99,24 +104,26 @@ def _describe(values: FloatArray) -> tuple[Scalar, ...]:
     return float(values.min()), float(values.mean()), float(values.max()), spread
 
 
-def _attributes_with_control(observations: Observations, plan: Plan) -> list[tuple[str, list[Side]]]:
+def _attributes_with_control(observations: Observations, asked: Question) -> list[tuple[str, list[Side]]]:
     found = []
     role = observations.units.get("role")
-    for attribute in plan.attributes:
-        sides = group_sides(observations, attribute)
+    for attribute in asked.attributes:
+        sides = sides_of(observations, attribute)
         if role is not None and "control" in role.levels:
             rows = role.is_level("control")
             if attribute in observations.units.get("category", role).levels:
                 rows = rows & observations.units["category"].is_level(attribute)
             if rows.any():
-                sides = [*sides, Side(label="control", rows=rows)]
+                sides = [*sides, Side(label=Label.named("control"), rows=rows)]
         found.append((attribute, sides))
     return found
 
 
-def distribution(observations: Observations, plan: Plan, sides: Sequence[Side], attribute: str) -> Exhibit:
+def distribution(
+    observations: Observations, asked: Question, sides: Sequence[Side], attribute: str
+) -> Exhibit:
     """Shares of each group's scores in common bins."""
-    score = observations.columns[plan.score]
+    score = observations.columns[asked.score]
     finite = score[np.isfinite(score)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
@@ -124,35 +131,37 @@ def distribution(observations: Observations, plan: Plan, sides: Sequence[Side], 
     for side in sides:
         values = score[side.rows & np.isfinite(score)]
         counts, _ = np.histogram(values, edges)
-        rows["group"] += [side.label.partition("=")[2]] * BINS
+        rows["group"] += [side.label.level] * BINS
         rows["low"] += edges[:-1].tolist()
         rows["high"] += edges[1:].tolist()
         rows["share"] += (counts / max(len(values), 1)).tolist()
     return Exhibit(
         title=f"Distribution of scores by {attribute}",
         columns=rows,
-        note=f"Share of each group's scores in {BINS} equal bins of {plan.score}.",
+        note=f"Share of each group's scores in {BINS} equal bins of {asked.score}.",
         chart="density",
-        encode={"low": "low", "high": "high", "y": "share", "color": "group", "x_title": plan.score},
+        encode={"low": "low", "high": "high", "y": "share", "color": "group", "x_title": asked.score},
     )
 
 
 def heat_map(
-    observations: Observations, plan: Plan, sides: Sequence[Side], over: Sequence[str], attribute: str
+    observations: Observations, asked: Question, sides: Sequence[Side], over: Sequence[str], attribute: str
 ) -> Exhibit:
     """Every pair of groups: mean of the row minus mean of the column, and whether it reaches the tolerance."""
     names = ("group", "reference", "gap", "low", "high", "p_value", "p_adjusted", "beyond tolerance")
     rows: Rows = {name: [] for name in names}
-    low, high = plan.tolerance
-    found = all_pairs(observations, plan, sides, over)
-    adjusted = CORRECTIONS[plan.correction]([inference.p_value for _, _, inference in found])
+    low, high = asked.tolerance
+    usable = [side.within(scored(observations, asked)) for side in sides]
+    level = asked.declared.level
+    found = [(a, b, gap(observations, asked.score, tuple(over), a, b, level)) for a, b in every_pair(usable)]
+    adjusted = CORRECTIONS[asked.declared.correction]([inference.p_value for _, _, inference in found])
     for (a, b, inference), p_adjusted in zip(found, adjusted, strict=True):
         for first, second, sign in ((a, b, 1.0), (b, a, -1.0)):
             value = None if inference.value is None else sign * inference.value
             bounds = sorted(sign * v for v in (inference.low, inference.high) if v is not None)
             cells: tuple[Scalar, ...] = (
-                first.label.partition("=")[2],
-                second.label.partition("=")[2],
+                first.label.level,
+                second.label.level,
                 value,
                 bounds[0] if len(bounds) == 2 else None,
                 bounds[1] if len(bounds) == 2 else None,
@@ -171,19 +180,19 @@ def heat_map(
 
 
 def influential(
-    observations: Observations, plan: Plan, chosen: Sequence[Evidence], unit: str, most: int = 10
+    observations: Observations, asked: Question, chosen: Sequence[Evidence], unit: str, most: int = 10
 ) -> Exhibit:
     """How far each unit moves the widest gaps: the gap with and without it."""
-    word = plan.words.get(unit, unit)
+    word = asked.declared.word(unit)
     names = ("comparison", unit, "side", "gap", "gap without it", "change")
     rows: Rows = {name: [] for name in names}
     factor = observations.units[unit]
     for item in chosen:
         if unit not in item.estimate.units:
             continue
-        a, b = _masks(observations, plan, item)
+        a, b = (side.rows for side in compared_rows(item))
         found = influence(
-            observations.columns[plan.score],
+            observations.columns[asked.score],
             a=a,
             b=b,
             units={unit: factor.codes},
@@ -194,7 +203,7 @@ def influential(
             if not abs(found.change[at]) > NOTHING:
                 continue
             side = int(found.side[at])
-            sides = (_short(item.estimate.group), _short(item.estimate.reference), "both")
+            sides = (*(s.label.level for s in compared_rows(item)), "both")
             cells = (
                 _comparison(item),
                 factor.levels[int(found.codes[at])],
@@ -213,7 +222,7 @@ def influential(
     )
 
 
-def other_analyses(observations: Observations, plan: Plan, chosen: Sequence[Evidence]) -> Exhibit:
+def other_analyses(observations: Observations, asked: Question, chosen: Sequence[Evidence]) -> Exhibit:
     """What narrower analyses would have said of the same gap, side by side; only the first row of each is a claim."""
     names = (
         "comparison",
@@ -229,7 +238,7 @@ def other_analyses(observations: Observations, plan: Plan, chosen: Sequence[Evid
     )
     rows: Rows = {name: [] for name in names}
     for item in chosen:
-        for label, reach, inference, size in _analyses(observations, plan, item):
+        for label, reach, inference, size in _analyses(observations, asked, item):
             cells = (
                 _comparison(item),
                 label,
@@ -251,53 +260,63 @@ def other_analyses(observations: Observations, plan: Plan, chosen: Sequence[Evid
 
 
 def _analyses(
-    observations: Observations, plan: Plan, item: Evidence
+    observations: Observations, asked: Question, item: Evidence
 ) -> list[tuple[str, str, Inference, float | None]]:
-    a, b = _masks(observations, plan, item)
-    score = observations.columns[plan.score]
-    units = {name: observations.units[name].codes for name in plan.samples}
+    a, b = (side.rows for side in compared_rows(item))
+    score = observations.columns[asked.score]
+    units = {name: observations.units[name].codes for name in asked.samples}
     found: list[tuple[str, str, Inference, float | None]] = []
 
     def add(label: str, over: Sequence[str]) -> None:
         part = {name: units[name] for name in over}
         inference = difference(
-            score, a=a, b=b, units=part, weight=observations.weight, level=plan.level, over=tuple(over)
+            score,
+            a=a,
+            b=b,
+            units=part,
+            weight=observations.weight,
+            level=asked.declared.level,
+            over=tuple(over),
         )
         found.append(
-            (label, " and ".join(plan.words.get(n, n) + "s" for n in over) or "nothing", inference, None)
+            (label, " and ".join(asked.declared.word(n) + "s" for n in over) or "nothing", inference, None)
         )
 
-    sampled = [name for name in plan.samples if name in item.estimate.units]
+    sampled = [name for name in asked.samples if name in item.estimate.units]
     add("crossed" if len(sampled) > 1 else "clustered", sampled)
     if len(sampled) > 1:
         for name in sampled:
-            add(f"over {plan.words.get(name, name)}s only", [name])
-    rows = welch(score[a], score[b], level=plan.level)
+            add(f"over {asked.declared.word(name)}s only", [name])
+    rows = welch(score[a], score[b], level=asked.declared.level)
     found.append(("Welch, every score a case", "independent scores", rows, rows.detail.get("cohen_d")))
-    for name in plan.samples:
-        if name == plan.nested:
+    for name in asked.samples:
+        if name == asked.nested:
             continue
         gaps, _ = by_unit(score, a, b, units[name])
         if len(gaps) > 1:
-            pair = paired(gaps, level=plan.level)
-            label = f"paired by {plan.words.get(name, name)}"
-            found.append((label, f"{plan.words.get(name, name)}s", pair, pair.detail.get("dz")))
+            pair = paired(gaps, level=asked.declared.level)
+            label = f"paired by {asked.declared.word(name)}"
+            found.append((label, f"{asked.declared.word(name)}s", pair, pair.detail.get("dz")))
     return found
 
 
-def placebo(observations: Observations, plan: Plan, chosen: Sequence[Evidence], draws: int = 200) -> Exhibit:
+def placebo(
+    observations: Observations, asked: Question, chosen: Sequence[Evidence], draws: int = 200
+) -> Exhibit:
     """The noise floor: gaps between random halves of the same group, by the very same computation."""
-    unit = plan.nested if plan.nested in observations.units else (plan.samples[0] if plan.samples else None)
+    unit = (
+        asked.nested if asked.nested in observations.units else (asked.samples[0] if asked.samples else None)
+    )
     names = ("comparison", "gap", "placebo, 95 % of", "placebo, widest", "draws", "halves of")
     rows: Rows = {name: [] for name in names}
     if unit is None:
         return Exhibit(title="Placebo", columns=rows)
-    rng = np.random.default_rng(plan.seed)
+    rng = np.random.default_rng(asked.declared.seed)
     codes = observations.units[unit].codes
-    score = observations.columns[plan.score]
+    score = observations.columns[asked.score]
     for item in chosen:
         gaps: list[float] = []
-        for side in _masks(observations, plan, item):
+        for side in (s.rows for s in compared_rows(item)):
             present = np.unique(codes[side & (codes >= 0)])
             if len(present) < 4:
                 continue
@@ -315,7 +334,7 @@ def placebo(observations: Observations, plan: Plan, chosen: Sequence[Evidence], 
             float(np.quantile(sizes, 0.95)),
             float(sizes.max()),
             len(gaps),
-            f"{plan.words.get(unit, unit)}s of one group",
+            f"{asked.declared.word(unit)}s of one group",
         )
         add_row(rows, cells)
     note = (
@@ -332,9 +351,11 @@ def _unit_means(score: FloatArray, codes: Any, rows: BoolArray, levels: int) -> 
     return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
 
 
-def diagnostic_table(observations: Observations, plan: Plan, chosen: Sequence[Evidence]) -> Exhibit:
+def diagnostic_table(observations: Observations, asked: Question, chosen: Sequence[Evidence]) -> Exhibit:
     """Shape of the unit means that the t-tests work on: skewness, tails, variance ratio, outliers, ties."""
-    unit = plan.nested if plan.nested in observations.units else (plan.samples[0] if plan.samples else None)
+    unit = (
+        asked.nested if asked.nested in observations.units else (asked.samples[0] if asked.samples else None)
+    )
     names = (
         "comparison",
         "side",
@@ -348,20 +369,20 @@ def diagnostic_table(observations: Observations, plan: Plan, chosen: Sequence[Ev
     rows: Rows = {name: [] for name in names}
     for item in chosen:
         samples = []
-        for side in _masks(observations, plan, item):
-            values = observations.columns[plan.score][side]
+        for side in (s.rows for s in compared_rows(item)):
+            values = observations.columns[asked.score][side]
             if unit is not None:
                 factor = observations.units[unit]
-                means = _unit_means(observations.columns[plan.score], factor.codes, side, len(factor.levels))
+                means = _unit_means(observations.columns[asked.score], factor.codes, side, len(factor.levels))
                 values = means[np.isfinite(means)]
             samples.append(values)
         found = diagnostics(samples[0], samples[1])
         if found is None:
             continue
-        for k, side_name in enumerate((item.estimate.group, item.estimate.reference)):
+        for k, one in enumerate(compared_rows(item)):
             cells = (
                 _comparison(item),
-                _short(side_name),
+                one.label.level,
                 len(samples[k]),
                 _number(found.skewness[k]),
                 _number(found.excess_kurtosis[k]),
@@ -377,26 +398,9 @@ def diagnostic_table(observations: Observations, plan: Plan, chosen: Sequence[Ev
     return Exhibit(title="Diagnostics of the samples behind the tests", columns=rows, note=note)
 
 
-def _masks(observations: Observations, plan: Plan, item: Evidence) -> tuple[BoolArray, BoolArray]:
-    usable = np.isfinite(observations.columns[plan.score])
-    group, reference = item.estimate.group, item.estimate.reference
-    first, second = _rows_of(observations, group), _rows_of(observations, reference)
-    if reference.endswith(f"={OTHERS}"):
-        second = (observations.groups[group.partition("=")[0]].codes >= 0) & ~first
-    return first & usable, second & usable
-
-
-def _rows_of(observations: Observations, label: str) -> BoolArray:
-    attribute, _, level = label.partition("=")
-    return observations.groups[attribute].is_level(level)
-
-
 def _comparison(item: Evidence) -> str:
-    return f"{_short(item.estimate.group)} − {_short(item.estimate.reference)}"
-
-
-def _short(label: str) -> str:
-    return label.partition("=")[2] or label
+    a, b = compared_rows(item)
+    return f"{a.label.level} − {b.label.level}"
 
 
 def _number(value: Any) -> float | None:

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._analysis import Analysis
-from evenhand._estimate import Evidence, evidence, group_sides
+from evenhand._estimate import Evidence, evidence
 from evenhand._judge import judge
+from evenhand._labels import Label
 from evenhand._model import BoolArray, Estimate, Exhibit, FloatArray, IntArray, Observations, Scalar
-from evenhand.audits.scores.claims import Plan
+from evenhand.audits.scores.claims import Question, sides_of
 from evenhand.measures import identity_auc
 from evenhand.measures.scores import (
     counterfactual_token_gap,
@@ -49,29 +50,29 @@ class Wide:
 
 def add_measures(
     observations: Observations,
-    plan: Plan,
+    asked: Question,
     analysis: Analysis,
     *,
     threshold: float | None = None,
     name: str | None = None,
 ) -> None:
     """Estimates without a verdict: how far scores move between terms of the same text, by the field's definitions."""
-    if "text" not in observations.units and not plan.samples:
+    if "text" not in observations.units and not asked.samples:
         return
     items: list[Evidence] = []
     fairness: dict[str, list[Scalar]] = {"attribute": [], "group": [], "distance from all groups": []}
-    for attribute in plan.attributes:
-        wide = _wide(observations, plan, attribute, name)
+    for attribute in asked.attributes:
+        wide = _wide(observations, asked, attribute, name)
         if wide is None:
             continue
-        items += _spread(wide, attribute, plan, threshold)
+        items += _spread(wide, attribute, asked, threshold)
         for code, distance in group_fairness(wide.scores, wide.groups).items():
             fairness["attribute"].append(attribute)
             fairness["group"].append(wide.levels[code])
             fairness["distance from all groups"].append(distance if np.isfinite(distance) else None)
     analysis.findings += judge(items, tolerance=None, family="measures", correction="none")
     if fairness["group"]:
-        title = "Group fairness" if name is None else f"Group fairness: {', '.join(plan.attributes)}"
+        title = "Group fairness" if name is None else f"Group fairness: {', '.join(asked.attributes)}"
         analysis.exhibits[title.lower()] = Exhibit(
             title=title,
             columns=fairness,
@@ -79,15 +80,15 @@ def add_measures(
         )
 
 
-def _wide(observations: Observations, plan: Plan, attribute: str, part: str | None) -> Wide | None:
-    text_unit = next((u for u in plan.samples if u != plan.nested), None)
-    column = plan.nested or ("term" if "term" in observations.units else None)
+def _wide(observations: Observations, asked: Question, attribute: str, part: str | None) -> Wide | None:
+    text_unit = next((u for u in asked.samples if u != asked.nested), None)
+    column = asked.nested or ("term" if "term" in observations.units else None)
     if text_unit is None:
         return None
     texts = observations.units[text_unit]
     factor = observations.groups[attribute]
     terms = observations.units[column] if column is not None else factor
-    score = observations.columns[plan.score]
+    score = observations.columns[asked.score]
     rows = (factor.codes >= 0) & (terms.codes >= 0) & (texts.codes >= 0) & np.isfinite(score)
     if not rows.any() or len(texts.levels) * len(terms.levels) > MOST_CELLS:
         return None
@@ -99,7 +100,7 @@ def _wide(observations: Observations, plan: Plan, attribute: str, part: str | No
     used = group >= 0
     label = _text_labels(observations, texts.codes, shape[0])
     kept = np.isfinite(scores[:, used]).any(axis=1)
-    base = _base(observations, plan, texts.codes, shape[0], part)
+    base = _base(observations, asked, texts.codes, shape[0], part)
     return Wide(
         scores=scores[kept][:, used],
         base=base[kept],
@@ -118,7 +119,7 @@ def _cell_means(cells: npt.NDArray[np.int64], values: FloatArray, shape: tuple[i
 
 def _base(
     observations: Observations,
-    plan: Plan,
+    asked: Question,
     texts: IntArray,
     n: int,
     part: str | None,
@@ -126,7 +127,7 @@ def _base(
     role = observations.units.get("role")
     if role is None:
         return np.full(n, np.nan)
-    score = observations.columns[plan.score]
+    score = observations.columns[asked.score]
     rows = role.is_level("control") & np.isfinite(score) & (texts >= 0)
     if part is not None and "category" in observations.units:
         rows &= observations.units["category"].is_level(part)
@@ -141,23 +142,23 @@ def _text_labels(observations: Observations, texts: IntArray, n: int) -> FloatAr
     return _cell_means(texts[rows].astype(np.int64), label[rows], (n, 1))[:, 0]
 
 
-def _spread(wide: Wide, attribute: str, plan: Plan, threshold: float | None) -> list[Evidence]:
-    level = plan.level
+def _spread(wide: Wide, attribute: str, asked: Question, threshold: float | None) -> list[Evidence]:
+    level = asked.declared.level
     every = f"terms of {attribute}"
     found = [
-        _described(plan.score, "score range", every, "the same text", score_range(wide.scores, level=level)),
+        _described(asked.score, "score range", every, "the same text", score_range(wide.scores, level=level)),
         _described(
-            plan.score, "score deviation", every, "the same text", score_deviation(wide.scores, level=level)
+            asked.score, "score deviation", every, "the same text", score_deviation(wide.scores, level=level)
         ),
         _described(
-            plan.score,
+            asked.score,
             "counterfactual token fairness gap",
             every,
             "the same text",
             counterfactual_token_gap(wide.scores, level=level),
         ),
         _described(
-            plan.score,
+            asked.score,
             "individual fairness",
             f"groups of {attribute}",
             "the same text",
@@ -168,7 +169,7 @@ def _spread(wide: Wide, attribute: str, plan: Plan, threshold: float | None) -> 
         apart = counterfactual_token_gap(wide.scores, where=wide.label < 0.5, level=level)
         found.append(
             _described(
-                plan.score,
+                asked.score,
                 "counterfactual token fairness gap",
                 every,
                 "the same text",
@@ -177,9 +178,9 @@ def _spread(wide: Wide, attribute: str, plan: Plan, threshold: float | None) -> 
             )
         )
     if np.isfinite(wide.base).any():
-        found += _against_control(wide, attribute, plan)
+        found += _against_control(wide, attribute, asked)
     if threshold is not None:
-        found += _labels(wide, every, threshold, plan)
+        found += _labels(wide, every, threshold, asked)
     return found
 
 
@@ -190,7 +191,7 @@ def _individual(wide: Wide, level: float) -> Inference:
     return individual_fairness(wide.scores[::step], wide.groups, level=level)
 
 
-def _against_control(wide: Wide, attribute: str, plan: Plan) -> list[Evidence]:
+def _against_control(wide: Wide, attribute: str, asked: Question) -> list[Evidence]:
     """ScoreSensitivity of each group: mean over its terms of the text with a term minus the text without."""
     means = []
     codes = np.unique(wide.groups)
@@ -200,30 +201,32 @@ def _against_control(wide: Wide, attribute: str, plan: Plan) -> list[Evidence]:
         means.append(np.where(count > 0, np.nansum(cells, axis=1) / np.maximum(count, 1), np.nan))
     found = []
     for code, inference in zip(
-        codes, score_sensitivity(np.stack(means, axis=1), wide.base, level=plan.level), strict=True
+        codes, score_sensitivity(np.stack(means, axis=1), wide.base, level=asked.declared.level), strict=True
     ):
-        label = f"{attribute}={wide.levels[int(code)]}"
+        label = str(Label.of(attribute, wide.levels[int(code)]))
         found.append(
-            _described(plan.score, "score sensitivity", label, "the text without the term", inference)
+            _described(asked.score, "score sensitivity", label, "the text without the term", inference)
         )
     return found
 
 
-def _labels(wide: Wide, every: str, threshold: float, plan: Plan) -> list[Evidence]:
+def _labels(wide: Wide, every: str, threshold: float, asked: Question) -> list[Evidence]:
     """Measures of label changes: a reply is positive from `threshold` on."""
     found = []
     known = np.isfinite(wide.scores).all(axis=1)
     with_base = known & np.isfinite(wide.base)
     if with_base.any():
         distance = label_distance(wide.scores[with_base] >= threshold, wide.base[with_base] >= threshold)
-        found.append(_described(plan.score, "label distance", every, "the text without the term", distance))
+        found.append(_described(asked.score, "label distance", every, "the text without the term", distance))
     inside = bool(((wide.scores[known] >= 0) & (wide.scores[known] <= 1)).all()) if known.any() else False
     if inside:
         scores = wide.scores[known].ravel()
         cases = np.repeat(np.arange(int(known.sum())), wide.scores.shape[1])
         label = (scores >= threshold).astype(np.intp)
-        rate = invariance_failure_rate(label, np.column_stack([1 - scores, scores]), cases, level=plan.level)
-        found.append(_described(plan.score, "invariance failure", every, "the same text", rate))
+        rate = invariance_failure_rate(
+            label, np.column_stack([1 - scores, scores]), cases, level=asked.declared.level
+        )
+        found.append(_described(asked.score, "invariance failure", every, "the same text", rate))
     return found
 
 
@@ -244,26 +247,30 @@ def _described(
     return evidence(estimate, inference.with_(p_value=None) if measure != "score sensitivity" else inference)
 
 
-def add_labels(observations: Observations, plan: Plan, analysis: Analysis) -> None:
+def add_labels(observations: Observations, asked: Question, analysis: Analysis) -> None:
     """Subgroup, BPSN and BNSP AUC and the equality gaps of every group against the background (Borkan et al. 2019)."""
-    score, label = observations.columns[plan.score], observations.columns["label"]
+    score, label = observations.columns[asked.score], observations.columns["label"]
     usable: BoolArray = np.isfinite(score) & np.isfinite(label)
     items = []
-    for attribute in plan.attributes:
-        for side in group_sides(observations, attribute):
+    for attribute in asked.attributes:
+        for side in sides_of(observations, attribute):
             for measure, function in MEASURES.items():
-                inference = function(score[usable], label[usable] > 0.5, side.rows[usable], level=plan.level)
+                inference = function(
+                    score[usable], label[usable] > 0.5, side.rows[usable], level=asked.declared.level
+                )
                 estimate = Estimate(
-                    measure=f"{measure} of {plan.score}",
+                    measure=f"{measure} of {asked.score}",
                     contrast="AUC" if "AUC" in measure else "AUC − ½",
-                    group=side.label,
+                    group=str(side.label),
                     reference="background",
                     n=int(usable.sum()),
                     n_group=int((side.rows & usable).sum()),
                     n_reference=int((~side.rows & usable).sum()),
                 )
                 items.append(evidence(estimate, inference))
-    analysis.findings += judge(items, tolerance=None, family="identity AUC", correction=plan.correction)
+    analysis.findings += judge(
+        items, tolerance=None, family="identity AUC", correction=asked.declared.correction
+    )
 
 
 MEASURES = {

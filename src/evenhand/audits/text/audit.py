@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from evenhand._analysis import Analysis
+from evenhand._declared import Declared
 from evenhand._errors import EvenhandError, SubjectError, UsageError
 from evenhand._judge import Correction, tolerance_of
+from evenhand._labels import references
 from evenhand._model import Exhibit, Factor, Observations, Scalar, Subject
 from evenhand._provenance import digest_of, provenance
 from evenhand._result import Result
 from evenhand._run import Asked, Progress, ask
 from evenhand._store import Journal
-from evenhand.audits.scores.claims import Plan, check_plan, compare_groups
+from evenhand.audits.scores.claims import Question, check_question, compare_groups
 from evenhand.audits.scores.exhibits import add_exhibits
 from evenhand.audits.scores.measures import add_labels, add_measures
 from evenhand.audits.text.designs import Design, design_of, skipped
@@ -134,8 +136,14 @@ def audit_text(
     observations = _grouped(asked.observations, made)
     if getattr(chosen, "ordinal", False):
         observations = _ranked(observations, name, analysis)
-    declared = _declared(reference, strata, tolerance, level, correction, seed)
-    _analyse(observations, made, analysis, name, declared, threshold)
+    bounds = tolerance_of(tuple(tolerance) if isinstance(tolerance, list) else tolerance)
+    declared = Declared(
+        reference=references(reference, list(made.attributes)), tolerance={"mean score": bounds}, level=level,
+        correction=correction, seed=seed,
+    )  # fmt: skip
+    _analyse(observations, made, analysis, Question(
+        score=name, attributes=(), strata=strata, tolerance=bounds, declared=declared
+    ), threshold)  # fmt: skip
     _note_asked(asked, observations, name, analysis)
     worst = examples(observations, made, analysis.findings, name, repeats=repeats)
     if len(worst):
@@ -176,37 +184,11 @@ def _result(
     )
 
 
-def _declared(
-    reference: str | Mapping[str, str] | None,
-    strata: str | None,
-    tolerance: float | tuple[float, float],
-    level: float,
-    correction: Correction,
-    seed: int,
-) -> dict[str, Any]:
-    """What was declared before looking, checked once."""
-    return {
-        "reference": reference,
-        "strata": strata,
-        "tolerance": tolerance_of(tuple(tolerance) if isinstance(tolerance, list) else tolerance),
-        "level": level,
-        "correction": correction,
-        "seed": seed,
-    }
-
-
 def _analyse(
-    observations: Observations,
-    made: Design,
-    analysis: Analysis,
-    score: str,
-    declared: dict[str, Any],
-    threshold: float | None,
+    observations: Observations, made: Design, analysis: Analysis, asked: Question, threshold: float | None
 ) -> None:
-    reference = declared.pop("reference")
-    strata = declared.pop("strata")
-    if strata is None and "sentiment" in observations.units:
-        strata = "sentiment"
+    """The claims, measures and exhibits of every part of the design."""
+    strata = asked.strata or ("sentiment" if "sentiment" in observations.units else None)
     if strata is not None and strata not in observations.units:
         raise UsageError(
             "unknown-strata",
@@ -214,32 +196,30 @@ def _analyse(
             given=strata,
             available=list(observations.units),
         )
-    every: dict[str, Any] = {}
     for part in made.parts:
         attributes = tuple(part.attributes.values())
-        plan = Plan(
-            score=score,
+        named = {k: v for k, v in asked.declared.reference.items() if k in attributes}
+        words = {"term": part.word, "text": "text"}
+        question = replaced(
+            asked,
             attributes=attributes,
             samples=("text", "term") if part.sampled else ("text",),
             nested="term" if part.sampled else None,
-            reference=_references(reference, attributes),
             strata=strata,
-            words={"term": part.word, "text": "text"},
-            **declared,
+            declared=replaced(asked.declared, reference=named, words=words),
         )
-        check_plan(observations, plan)
-        evidence = compare_groups(observations, plan, analysis)
-        every.update(evidence)
+        check_question(observations, question)
+        evidence = compare_groups(observations, question, analysis)
         if not part.sampled:
             analysis.note(
                 "groups-are-terms",
                 f"{', '.join(attributes)}: the groups are the words themselves, so nothing is sampled over terms; the claims"
                 " are about these words and generalise over texts.",
             )
-        add_measures(observations, plan, analysis, threshold=threshold, name=part.name)
+        add_measures(observations, question, analysis, threshold=threshold, name=part.name)
         if "label" in observations.columns:
-            add_labels(observations, plan, analysis)
-        add_exhibits(observations, plan, evidence, analysis)
+            add_labels(observations, question, analysis)
+        add_exhibits(observations, question, evidence, analysis)
 
 
 def _subject(given: str | Callable[..., Any] | Subject, rate: float | None, long_texts: How) -> Subject:
@@ -272,15 +252,6 @@ def _budgeted(
         return (price or 0.0) + (per_100 or 0.0) * max(1, -(-len(str(text)) // 100))
 
     return Budgeted(subject=chosen, calls=calls, money=money, price=cost)
-
-
-def _references(reference: str | Mapping[str, str] | None, attributes: Sequence[str]) -> Mapping[str, str]:
-    if reference is None:
-        return {}
-    if isinstance(reference, str):
-        name, equals, level = reference.partition("=")
-        return {name: level} if equals else {attributes[0]: reference}
-    return {k: v for k, v in reference.items() if k in attributes}
 
 
 def _score_name(asked: Asked, score: str | None) -> str:

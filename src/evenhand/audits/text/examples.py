@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from evenhand._labels import spoken
 from evenhand._model import BoolArray, Exhibit, Finding, FloatArray, IntArray, Observations, Scalar
 from evenhand.audits.text.designs import Design
 
@@ -29,9 +30,10 @@ def examples(
     seen: set[str] = set()
     for finding in sorted(findings, key=lambda f: -abs(f.estimate.value or 0.0)):
         e = finding.estimate
-        attribute, _, level = e.group.partition("=")
-        other = e.reference.partition("=")[2]
-        if attribute in seen or not other or e.given or e.value is None or e.measure != f"mean {score}":
+        attribute, level, other = spoken(e.group, e.reference)
+        if attribute not in observations.groups or attribute in seen:
+            continue
+        if e.given or e.value is None or e.measure != f"mean {score}":
             continue
         seen.add(attribute)
         a = observations.groups[attribute].is_level(level)

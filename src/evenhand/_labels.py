@@ -1,0 +1,194 @@
+"""What groups are called: the only place that knows how "sex=F" and "sex & race=F & black" are written.
+
+Inside an audit a side carries its `Label`; results hold the text of it. Names and levels are the user's own, so they may
+hold "=" and "&" themselves (one-hot columns are named "sex=F"): a text is never taken apart to find a group again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand._model import Factor
+
+CROSS = " & "
+OTHERS = "all others"
+"""The level that stands for every other group of an attribute."""
+UNKNOWN = "(missing)"
+"""The level of rows whose group is not known, where they are a group of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What people are told apart by: one column, or several crossed.
+
+    >>> str(Attribute(("sex", "race"))), Attribute(("R & D",)).crossed
+    ('sex & race', False)
+    """
+
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return CROSS.join(self.names)
+
+    @property
+    def crossed(self) -> bool:
+        """Whether it combines several columns."""
+        return len(self.names) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One side of a comparison.
+
+    Args:
+        attribute: what it is a group of; None for a side that is no group ("everyone", "background").
+        parts: its level of each of the attribute's columns.
+
+    >>> black = Label.of("race", "black")
+    >>> str(black), black.level, str(Label(Attribute(("sex", "race")), ("F", "black")))
+    ('race=black', 'black', 'sex & race=F & black')
+    >>> str(Label.named("everyone"))
+    'everyone'
+    """
+
+    attribute: Attribute | None
+    parts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, level: str) -> Label:
+        """A level of one column."""
+        return cls(Attribute((name,)), (level,))
+
+    @classmethod
+    def named(cls, text: str) -> Label:
+        """A side that is no group of an attribute."""
+        return cls(None, (text,))
+
+    @property
+    def level(self) -> str:
+        """The side without its attribute, as a reader calls it."""
+        return CROSS.join(self.parts)
+
+    def __str__(self) -> str:
+        return self.level if self.attribute is None else f"{self.attribute}={self.level}"
+
+    def answers_to(self, name: str) -> bool:
+        """Whether a user's word names this side: its level, or all of it."""
+        return name in (self.level, str(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """An attribute, the level of every row, and how each level is made up.
+
+    Args:
+        factor: (n,) levels. parts: for each level of the factor its level of each of the attribute's columns.
+    """
+
+    attribute: Attribute
+    factor: Factor
+    parts: tuple[tuple[str, ...], ...]
+
+    @property
+    def labels(self) -> list[Label]:
+        """The label of each level, in the order of the factor."""
+        return [Label(self.attribute, own) for own in self.parts]
+
+
+def grouping(name: str, factor: Factor) -> Grouping:
+    """The levels of one column."""
+    return Grouping(Attribute((name,)), factor, tuple((level,) for level in factor.levels))
+
+
+def groupings(groups: Mapping[str, Factor], *, crossing: bool = False) -> list[Grouping]:
+    """Every column; with `crossing` also all of them combined, where there are several.
+
+    >>> found = groupings({"sex": Factor.of("FM"), "race": Factor.of("xx")}, crossing=True)
+    >>> [str(label) for label in found[-1].labels]
+    ['sex & race=F & x', 'sex & race=M & x']
+    """
+    single = [grouping(name, factor) for name, factor in groups.items()]
+    return [*single, crossed(groups)] if crossing and len(groups) > 1 else single
+
+
+def crossed(groups: Mapping[str, Factor]) -> Grouping:
+    """The intersection of several columns: one level for each combination that occurs."""
+    sizes = [len(f.levels) for f in groups.values()]
+    codes = np.zeros(len(next(iter(groups.values()))), dtype=np.int64)
+    known = np.ones(len(codes), dtype=bool)
+    for factor, size in zip(groups.values(), sizes, strict=True):
+        codes = codes * size + np.maximum(factor.codes, 0)
+        known &= factor.codes >= 0
+    found, inverse = np.unique(codes[known], return_inverse=True)
+    out = np.full(len(codes), -1, dtype=np.int32)
+    out[known] = inverse
+    places = np.unravel_index(found, [max(size, 1) for size in sizes])
+    parts = tuple(
+        tuple(f.levels[int(at)] for f, at in zip(groups.values(), row, strict=True))
+        for row in zip(*places, strict=True)
+    )
+    return Grouping(Attribute(tuple(groups)), Factor(out, tuple(CROSS.join(p) for p in parts)), parts)
+
+
+def natural(level: str) -> tuple[int, float, str]:
+    """Numbers by size, then text."""
+    try:
+        return 0, float(level), level
+    except ValueError:
+        return 1, 0.0, level
+
+
+def in_natural_order(labels: Iterable[Label]) -> list[Label]:
+    """Labels as reports order them: part by part, numbers by size, then text, the missing last.
+
+    >>> [l.level for l in in_natural_order(Label.of("a", v) for v in ("b", "10", "9", UNKNOWN))]
+    ['9', '10', 'b', '(missing)']
+    """
+    return sorted(labels, key=lambda label: [(part == UNKNOWN, natural(part)) for part in label.parts])
+
+
+def spoken(group: str, reference: str) -> tuple[str, str, str]:
+    """(attribute, group, reference) of two sides as a result's file holds them, for display only.
+
+    The two share their attribute, so it is what both begin with, up to an "=".
+
+    >>> spoken("race=black", "race=white"), spoken("sex=F=1", "sex=F=0")
+    (('race', 'black', 'white'), ('sex=F', '1', '0'))
+    >>> spoken("race=black", "background")
+    ('race', 'black', 'background')
+    """
+    same = next((i for i, (a, b) in enumerate(zip(group, reference, strict=False)) if a != b), len(reference))
+    at = group[:same].rfind("=")
+    if at < 0:
+        attribute, sign, level = group.partition("=")
+        return (attribute, level, reference) if sign else ("", group, reference)
+    return group[:at], group[at + 1 :], reference[at + 1 :]
+
+
+def named_level(word: str, attributes: Sequence[str]) -> tuple[str, str] | None:
+    """(attribute, level) of ``"race=white"``; None where the word begins with none of the attributes.
+
+    >>> named_level("race=white", ["sex", "race"]), named_level("sex=F=1", ["sex", "sex=F"])
+    (('race', 'white'), ('sex=F', '1'))
+    """
+    for name in sorted(attributes, key=len, reverse=True):
+        if word.startswith(f"{name}="):
+            return name, word[len(name) + 1 :]
+    return None
+
+
+def references(given: str | Mapping[str, str] | None, attributes: Sequence[str]) -> dict[str, str]:
+    """Attribute → level of the group that others are held against; a bare level is one of the first attribute.
+
+    >>> references("white", ["race"]), references("sex=M", ["race", "sex"])
+    ({'race': 'white'}, {'sex': 'M'})
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, str):
+        return {str(k): str(v) for k, v in given.items()}
+    found = named_level(given, attributes)
+    return dict([found]) if found is not None else {attributes[0]: given} if attributes else {}

@@ -1,0 +1,242 @@
+"""One measure of two groups as one call: arrays in, an Estimate with its interval out. Found as `evenhand.measures.…`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypedDict, TypeVar, Unpack
+
+import numpy as np
+
+from evenhand._analysis import Analysis
+from evenhand._compare import Claim, evidence_of, side_named
+from evenhand._declared import Declared
+from evenhand._errors import DataError, UsageError
+from evenhand._labels import grouping
+from evenhand._model import Estimate
+from evenhand.audits.predictions.cells import Cell, cells_of, everyone, prepare
+from evenhand.audits.predictions.claims import label_claims, number_claims
+from evenhand.audits.predictions.class_cells import (
+    check_labels,
+    class_cells,
+    class_columns,
+    levels_of,
+    positive_label,
+)
+from evenhand.audits.predictions.rows import Rows, gather, rows_of
+
+C = TypeVar("C", bound=Cell)
+
+
+class Sides(TypedDict, total=False):
+    """What every function of this room takes besides its measure.
+
+    Args:
+        reference: label of the other side, the largest group by default. of: the group, where there are more than two.
+        weight: (n,) case weights. level: of the interval.
+    """
+
+    reference: Any
+    of: Any
+    weight: Any
+    level: float
+
+
+def disparate_impact(y_pred: Any, *, group: Any, q: float = 0.8, **sides: Unpack[Sides]) -> Estimate:
+    """Selection rate of a group ÷ that of the reference; selected is strictly above quantile q of all predictions.
+
+    Args:
+        y_pred: (n,) numbers. group: (n,) labels. reference: the label of the other side, the largest group by default.
+        of: the group, where there are more than two. q: in (0, 1). weight: (n,) case weights. level: of the interval.
+
+    Returns:
+        an Estimate: value, Katz's log interval (Miettinen–Nurminen where a rate is 0), Fisher's p.
+
+    Raises:
+        UsageError, DataError: unknown or missing groups, text for numbers, q outside (0, 1).
+
+    Source: 29 CFR 1607.4 D for the ratio; Katz et al. (1978) for its interval.
+
+    >>> e = disparate_impact([1, 2, 3, 4, 5, 6, 7, 8], group=list("FMFMFMFM"), reference="M", q=0.5)
+    >>> e.value, e.n_group, e.n_reference
+    (1.0, 4, 4)
+    """
+    return _numbers(f"disparate impact at q={q:g}", y_pred, None, group, q=q, **sides)
+
+
+def selection_rate_difference(y_pred: Any, *, group: Any, q: float = 0.8, **sides: Unpack[Sides]) -> Estimate:
+    """Selection rate of a group − that of the reference, Newcombe's interval, Fisher's p; arguments as `disparate_impact`.
+
+    Source: Newcombe (1998), method 10.
+
+    >>> selection_rate_difference([1, 2, 3, 4], group=list("FMFM"), reference="M", q=0.5).value
+    0.0
+    """
+    return _numbers(f"selection rate above q={q:g}", y_pred, None, group, q=q, **sides)
+
+
+def average_score_difference(y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Estimate:
+    """Mean prediction of a group − that of the reference, in units of the prediction; Welch's t.
+
+    >>> average_score_difference([1, 2, 3, 5], group=list("FFMM"), reference="M").value
+    -2.5
+    """
+    return _numbers("average score", y_pred, None, group, **sides)
+
+
+def standardised_mean_difference(y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Estimate:
+    """Cohen's d, variance pooled with ddof 1; p is Welch's.
+
+    Source: Cohen (1988).
+
+    >>> standardised_mean_difference([1, 2, 3, 2, 3, 4], group=list("FFFMMM"), reference="M").value
+    -1.0
+    """
+    return _numbers("standardised mean difference", y_pred, None, group, **sides)
+
+
+def adverse_impact_auc(y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Estimate:
+    """P(ŷ of the group > ŷ of the reference) + ½P(=), in [0, 1]; DeLong's interval, null ½.
+
+    Source: DeLong, DeLong & Clarke-Pearson (1988).
+
+    >>> adverse_impact_auc([1, 2, 3, 2, 3, 4], group=list("FFFMMM"), reference="M").value.__round__(4)
+    0.2222
+    """
+    return _numbers("adverse-impact AUC", y_pred, None, group, **sides)
+
+
+def rmse_ratio(y_true: Any, y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Estimate:
+    """RMSE of a group ÷ that of the reference, interval on the log scale by the delta method.
+
+    >>> rmse_ratio([0, 0, 0, 0], [2, -2, 1, -1], group=list("FFMM"), reference="M").value.__round__(6)
+    2.0
+    """
+    return _numbers("RMSE", y_pred, y_true, group, **sides)
+
+
+def mae_ratio(y_true: Any, y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Estimate:
+    """MAE of a group ÷ that of the reference, interval on the log scale by the delta method.
+
+    >>> mae_ratio([0, 0, 0, 0], [2, -4, 1, -2], group=list("FFMM"), reference="M").value.__round__(6)
+    2.0
+    """
+    return _numbers("MAE", y_pred, y_true, group, **sides)
+
+
+def mean_residual_difference(y_true: Any, y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Estimate:
+    """E[ŷ − y] of a group − that of the reference: above 0 the group is over-predicted in comparison. Welch's t.
+
+    >>> mean_residual_difference([0, 0, 0, 0], [1, 2, 3, 5], group=list("FFMM"), reference="M").value
+    -2.5
+    """
+    return _numbers("mean residual", y_pred, y_true, group, **sides)
+
+
+def concurrent_validity_difference(
+    y_true: Any, y_pred: Any, *, group: Any, **sides: Unpack[Sides]
+) -> Estimate:
+    """Pearson's r(y, ŷ) of a group − that of the reference; Fisher's z test, Zou's interval.
+
+    >>> y, p = [1, 2, 3, 4, 5, 1, 2, 3, 4, 5], [1, 3, 2, 4, 5, 1, 3, 2, 4, 5]
+    >>> concurrent_validity_difference(y, p, group=list("FFFFFMMMMM"), reference="M").value
+    0.0
+    """
+    return _numbers("concurrent validity", y_pred, y_true, group, **sides)
+
+
+def selection_rate_ratio(
+    y_pred: Any, *, group: Any, positive: Any = None, **sides: Unpack[Sides]
+) -> Estimate:
+    """Disparate impact of class labels: P(ŷ = positive) of a group ÷ that of the reference.
+
+    Raises:
+        DataError: `not-labels` for continuous predictions.
+
+    >>> selection_rate_ratio([1, 0, 0, 1, 1, 0], group=list("FFFMMM"), reference="M").value
+    0.5
+    """
+    return _labels("disparate impact", y_pred, None, group, positive=positive, **sides)
+
+
+def equal_opportunity_difference(
+    y_true: Any, y_pred: Any, *, group: Any, positive: Any = None, **sides: Unpack[Sides]
+) -> Estimate:
+    """True positive rate of a group − that of the reference, Newcombe's interval.
+
+    Source: Hardt, Price & Srebro (2016), Equality of opportunity in supervised learning.
+
+    >>> equal_opportunity_difference(
+    ...     [1, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 0], group=list("FFFMMM"), reference="M"
+    ... ).value
+    -0.5
+    """
+    return _labels("true positive rate", y_pred, y_true, group, positive=positive, **sides)
+
+
+def equalised_odds_difference(
+    y_true: Any, y_pred: Any, *, group: Any, positive: Any = None, **sides: Unpack[Sides]
+) -> Estimate:
+    """The larger of the TPR and FPR gaps, Bonferroni for two.
+
+    Source: Hardt, Price & Srebro (2016), Equality of opportunity in supervised learning.
+
+    >>> equalised_odds_difference(
+    ...     [1, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 0], group=list("FFFMMM"), reference="M"
+    ... ).value
+    -0.5
+    """
+    return _labels("equalised odds", y_pred, y_true, group, positive=positive, **sides)
+
+
+def _numbers(
+    measure: str, y_pred: Any, y_true: Any, group: Any, *, q: float = 0.8, **sides: Unpack[Sides]
+) -> Estimate:
+    if not 0 < q < 1:
+        raise UsageError(
+            "bad-quantile", "a quantile lies strictly between 0 and 1", given=q, expected="e.g. 0.8"
+        )
+    rows = _rows(y_pred, y_true, group, sides.get("weight"), labels=False)
+    made = prepare(rows, [q])
+    cells = cells_of(made, grouping("group", rows.groups["group"]))
+    claims = number_claims(made.scale, [q], Declared(), everyone(cells))
+    return _pair(claims, measure, cells, sides)
+
+
+def _labels(
+    measure: str, y_pred: Any, y_true: Any, group: Any, *, positive: Any = None, **sides: Unpack[Sides]
+) -> Estimate:
+    rows = _rows(y_pred, y_true, group, sides.get("weight"), labels=True)
+    check_labels(rows.labels["y_pred"].levels)
+    columns = class_columns(rows, positive_label(levels_of(rows.labels), positive), scored=False)
+    cells = class_cells(columns, rows.weight, grouping("group", rows.groups["group"]))
+    return _pair(label_claims(cells[0].moments.names, Declared()), measure, cells, sides)
+
+
+def _rows(y_pred: Any, y_true: Any, group: Any, weight: Any, *, labels: bool) -> Rows:
+    truth, weights = (None if v is None else np.asarray(v) for v in (y_true, weight))
+    table, named = gather(
+        None, groups={"group": group}, y_pred=np.asarray(y_pred), y_true=truth, weight=weights
+    )
+    return rows_of(table, named, missing="drop", analysis=Analysis(), labels=labels)
+
+
+def _pair(claims: Sequence[Claim[C]], measure: str, cells: Sequence[C], sides: Sides) -> Estimate:
+    of, reference = sides.get("of"), sides.get("reference")
+    if len(cells) < 2:
+        raise DataError("one-group", "two groups are needed", given=", ".join(c.label.level for c in cells))
+    named = None if of is None else side_named(cells, str(of))
+    if reference is not None:
+        other = side_named(cells, str(reference))
+    else:
+        other = max((c for c in cells if c is not named), key=lambda c: c.moments.weight)
+    rest = [c for c in cells if c is not other]
+    if named is None and len(rest) > 1:
+        raise UsageError(
+            "which-group",
+            "there are more than two groups",
+            expected="of=, the group to hold against the reference",
+            available=[c.label.level for c in rest],
+            hint="audit_predictions compares all of them",
+        )
+    claim = next(c for c in claims if c.name == measure and c.given is None)
+    return evidence_of(claim, named or rest[0], other, level=sides.get("level", 0.95)).estimate

@@ -1,0 +1,312 @@
+"""How two groups' sums become an inference. Each is named by the rows of measures that use it.
+
+Intervals: rates by Katz (ratio; Miettinen–Nurminen at the edges) and Newcombe (difference), means by Welch, AUC by DeLong,
+correlations by Fisher's z and Zou, everything else by the delta method on the moments (influence functions), ratios on
+the log scale. Selection at a quantile of the sample fixes both margins of the table, so its p-value is Fisher's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evenhand.measures.row import Measure, Sums
+from evenhand.stats import tails
+from evenhand.stats.auc import correlation_difference
+from evenhand.stats.interval import Inference, bounds, from_standard_error, quantile, tail
+from evenhand.stats.moments import Means, Moments, estimate, gradient
+from evenhand.stats.rates import fisher_exact, katz, miettinen_nurminen, newcombe
+
+MOST_FISHER = 100_000
+"""Rows up to which Fisher's test is exact; beyond, the score test agrees with it."""
+
+
+# --- smooth functions of means --------------------------------------------------------------------------------------
+
+
+def difference(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    """Value of the group minus that of the reference, t interval with Welch–Satterthwaite df."""
+    one, two = a.moments, b.moments
+    (x, s), (y, t) = _error(row, one), _error(row, two)
+    welch = row.linear and row.terms == ("p",)
+    method = "difference of means, Welch's t" if welch else f"difference of {row.name}, delta method"
+    return _from_parts(x - y, s, t, one, two, level, method, row.least)
+
+
+def ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    """Ratio of two positive values, interval and p on the log scale."""
+    one, two = a.moments, b.moments
+    (x, s), (y, t) = _error(row, one), _error(row, two)
+    method = f"ratio of {row.name}, delta method on the log scale"
+    if not (x > 0 and y > 0):
+        why = _why(one, two) or "a value is 0 or undefined, so the ratio has no scale"
+        return Inference(level=level, method=method, why_not=why)
+    return from_log(_from_parts(float(np.log(x / y)), s / x, t / y, one, two, level, method, row.least))
+
+
+def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    """A smooth function of both groups' means at once (Cohen's d), delta method; p is that of the means' Welch test."""
+    if row.together is None:
+        raise TypeError(row.name)
+    one, two, together = a.moments, b.moments, row.together
+    method = "Cohen's d, pooled with ddof 1, delta method; p is Welch's"
+    why = _why(one, two)
+    if why:
+        return Inference(level=level, method=method, why_not=why)
+    n, m = one.n_effective, two.n_effective
+    left, right = ({k: np.float64(f.means[k]) for k in row.terms} for f in (one, two))
+    with np.errstate(all="ignore"):
+        value = float(np.real(together(left, right, n, m)))
+    if not np.isfinite(value):
+        return Inference(level=level, method=method, why_not="no variation within the groups")
+    slopes = (
+        gradient(lambda x: together(x, right, n, m), left),
+        gradient(lambda y: together(left, y, n, m), right),
+    )
+    s, t = (max(_delta(f, row.terms, slope), 0.0) ** 0.5 for f, slope in zip((one, two), slopes, strict=True))
+    found = _from_parts(value, s, t, one, two, level, method, row.least)
+    if found.low is None:
+        return found
+    means = row.with_(terms=("p",), of=lambda m: m["p"], linear=True)
+    return found.with_(p_value=difference(means, a, b, level, seed).p_value)
+
+
+def _delta(m: Moments, terms: tuple[str, ...], slope: Any) -> float:
+    at = [m.names.index(name) for name in terms]
+    return float(slope @ m.covariance()[np.ix_(at, at)] @ slope)
+
+
+def _error(row: Measure, m: Moments) -> tuple[float, float]:
+    """Value and standard error; curved functions of means are widened by n/(n − 4), and by heavy tails."""
+    value, se = estimate(row.value, m)
+    n = m.n_effective
+    if row.linear or n <= 5:
+        return value, se
+    excess = 1.0 if row.tails is None else tails.widening(row.tails(m), n)
+    return value, se * float(np.sqrt(n / (n - 4))) * excess
+
+
+def _why(a: Moments, b: Moments, need: int = 2) -> str | None:
+    for who, m in (("group", a), ("reference", b)):
+        if m.n < need:
+            return f"the {who} has {m.n} row{'s' * (m.n != 1)} here; at least {need} are needed"
+    return None
+
+
+def _from_parts(
+    value: float, s: float, t: float, a: Moments, b: Moments, level: float, method: str, need: int = 2
+) -> Inference:
+    why = _why(a, b, need)
+    if why is not None or not np.isfinite(value):
+        known = float(value) if np.isfinite(value) else None
+        return Inference(
+            value=known, level=level, method=method, why_not=why or "undefined: a group does not vary"
+        )
+    variance = s**2 + t**2
+    parts = s**4 / max(a.n_effective - 1, 1e-9) + t**4 / max(b.n_effective - 1, 1e-9)
+    df = variance**2 / parts if parts > 0 else None
+    # A standard error that is rounding error of equal numbers is none.
+    se = float(np.sqrt(variance))
+    return from_standard_error(
+        value, 0.0 if se < 1e-12 * (1 + abs(value)) else se, df=df, level=level, method=method
+    )
+
+
+def from_log(found: Inference) -> Inference:
+    """An inference about a logarithm as one about the ratio; its standard error stays that of the logarithm."""
+    back = {
+        k: None if (v := getattr(found, k)) is None else float(np.exp(v)) for k in ("value", "low", "high")
+    }
+    return found.with_(**back, detail={**found.detail, "scale_of_se": "log"})
+
+
+# --- correlations ---------------------------------------------------------------------------------------------------
+
+
+def correlations(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    """Difference of correlations r(y, ŷ): Fisher's z test, Zou's interval."""
+    one, two = (correlation_of(row, side.moments, level) for side in (a, b))
+    return correlation_difference(one, two, level=level)
+
+
+def correlation_of(row: Measure, m: Moments, level: float) -> Inference:
+    """Pearson's r of outcomes and predictions with Fisher's z interval, from moments."""
+    method = "Pearson's r, Fisher's z interval (the wider of the normal and the delta method's error)"
+    with np.errstate(all="ignore"):
+        r = float(row.value({k: np.float64(v) for k, v in m.means.items()}))
+    if m.n < 4 or m.n_effective < 4 or not np.isfinite(r):
+        why = f"{m.n} rows; at least 4 are needed" if m.n < 4 else "outcomes or predictions do not vary"
+        return Inference(level=level, method=method, why_not=why)
+    r = float(np.clip(r, -1, 1))
+    if abs(r) >= 1 - 1e-14:
+        return Inference(value=r, level=level, method=method, why_not="an exact line: no sampling variation")
+    se = float(1 / np.sqrt(m.n_effective - 3))
+    _, plain = estimate(row.value, m)
+    if np.isfinite(plain):
+        # Fisher's error is that of normal data; skewed or heteroscedastic data have a larger one.
+        widening = 1.0 if row.tails is None else tails.widening(row.tails(m), m.n_effective)
+        se = max(se, plain / (1 - r**2) * widening)
+    low, high = bounds(float(np.arctanh(r)), se, level=level)
+    df = m.n_effective - 2
+    p = from_standard_error(r, float(np.sqrt((1 - r**2) / df)), df=df).p_value
+    return Inference(
+        value=r,
+        low=float(np.tanh(low)),
+        high=float(np.tanh(high)),
+        p_value=p,
+        se=se,
+        level=level,
+        method=method,
+    )
+
+
+# --- rates ----------------------------------------------------------------------------------------------------------
+
+
+def hits(m: Moments, term: str) -> tuple[float, float]:
+    """(rows where the 0/1 term is 1, rows); with weights the effective numbers."""
+    n = m.n_effective
+    return min(max(m.means[term], 0.0), 1.0) * n if m.weight > 0 else 0.0, n
+
+
+def counts_of(row: Measure, m: Moments) -> tuple[float, float, bool]:
+    """(hits, trials, whole numbers) of a rate; with weights the effective numbers."""
+    if row.hits is None or row.trials is None or m.weight <= 0:
+        return 0.0, 0.0, False
+    means: Means = m.means
+    n = m.n_effective
+    of, among = float(row.hits(means)) * n, float(row.trials(means)) * n
+    if m.weight == m.n:
+        return float(round(of)), float(round(among)), True
+    return min(max(of, 0.0), max(among, 0.0)), max(among, 0.0), False
+
+
+def rate_ratio(
+    x: float, n: float, y: float, m: float, level: float, *, exact: bool, counted: bool
+) -> Inference:
+    """Ratio of two rates: Katz's interval, Miettinen–Nurminen's where a rate is 0 or 1.
+
+    Args:
+        exact: p by Fisher's test, for margins that are fixed by design; else the pooled score test.
+        counted: the numbers are whole counts.
+    """
+    x, n, y, m = ((round(v) if counted else v) for v in (x, n, y, m))
+    score = newcombe(x, n, y, m, level=level)
+    found = katz(x, n, y, m, level=level)
+    if found.low is None and n > 0 and m > 0 and y > 0:
+        found = miettinen_nurminen(x, n, y, m, level=level)
+    if found.value is None:
+        why = "nobody in the reference is selected" if n > 0 and m > 0 else "a group has no rows"
+        return found.with_(why_not=why, p_value=None)
+    use = exact and counted and n + m <= MOST_FISHER
+    p = fisher_exact(int(x), int(n), int(y), int(m)) if use else score.p_value
+    method = f"{found.method}; p by {'Fisher’s exact test' if use else 'the pooled score test'}"
+    return found.with_(p_value=p, method=method)
+
+
+def log_rate(x: float, n: float) -> tuple[float, float]:
+    """(log of a rate, its standard error): what the log of Katz's ratio of two rates is the difference of; NaN at 0."""
+    if not (x > 0 and n > 0):
+        return float("nan"), float("nan")
+    return float(np.log(x / n)), float(np.sqrt(max(1 / x - 1 / n, 0.0)))
+
+
+def selection_ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    """Ratio of two rates above a quantile of the sample: both margins of the table are fixed, so p is Fisher's."""
+    (x, n, one), (y, m, two) = _selected(row, a.moments), _selected(row, b.moments)
+    return rate_ratio(x, n, y, m, level, exact=True, counted=one and two)
+
+
+def selection_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    """Difference of two rates above a quantile of the sample: Newcombe's interval, Fisher's p."""
+    (x, n, one), (y, m, two) = _selected(row, a.moments), _selected(row, b.moments)
+    found = share_gap(row, a, b, level, seed)
+    if one and two and n > 0 and m > 0 and n + m <= MOST_FISHER:
+        p = fisher_exact(round(x), round(n), round(y), round(m))
+        return found.with_(p_value=p, method="Newcombe's hybrid score interval; p by Fisher’s exact test")
+    return found
+
+
+def share_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    """Difference of two shares of all rows: Newcombe's interval, the pooled score test."""
+    (x, n, one), (y, m, two) = _selected(row, a.moments), _selected(row, b.moments)
+    if one and two:
+        x, n, y, m = (round(v) for v in (x, n, y, m))
+    return newcombe(x, n, y, m, level=level)
+
+
+def _selected(row: Measure, m: Moments) -> tuple[float, float, bool]:
+    """(hits, rows, whole numbers) of a measure that is the mean of one 0/1 term."""
+    return (*hits(m, row.terms[0]), m.weight == m.n)
+
+
+def log_share(row: Measure, m: Moments) -> tuple[float, float]:
+    """(log of a share of all rows, its standard error); NaN at 0."""
+    x, n, counted = _selected(row, m)
+    return log_rate(round(x) if counted else x, n)
+
+
+def rate_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    """Difference of two rates, each of its own trials: Newcombe's interval and the score test."""
+    x, n, _ = counts_of(row, a.moments)
+    y, m, _ = counts_of(row, b.moments)
+    if min(n, m) < 1e-9:
+        who = "group" if n < 1e-9 else "reference"
+        why = f"the {who} has no case to count {row.name} on"
+        return Inference(level=level, method="Newcombe", why_not=why)
+    found = newcombe(x, n, y, m, level=level)
+    alike = (x in (0, n)) and (y in (0, m)) and x / n == y / m
+    return found.with_(p_value=None if alike and min(n, m) < 2 else found.p_value)
+
+
+def label_ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    """Ratio of two rates of labels: Katz's interval; Fisher's p where numbers are small, else the score test."""
+    x, n, one = counts_of(row, a.moments)
+    y, m, two = counts_of(row, b.moments)
+    rate, fewest = (x + y) / max(n + m, 1e-9), min(n, m)
+    small = n + m < 30 or min(rate * fewest, (1 - rate) * fewest) < 5
+    return rate_ratio(x, n, y, m, level, exact=small, counted=one and two)
+
+
+def normal_error(found: Inference) -> float:
+    """The standard error that an interval would have if it were normal; NaN without one."""
+    if found.low is None or found.high is None:
+        return float("nan")
+    return (found.high - found.low) / 2 / quantile(0.5 + found.level / 2, None)
+
+
+def larger_of(found: Inference, other: Inference, names: tuple[str, str], level: float) -> Inference:
+    """The larger of two gaps whose intervals were made at half the error each (Bonferroni for two)."""
+    if found.value is None or other.value is None:
+        return Inference(level=level, method="odds", why_not=found.why_not or other.why_not)
+    first = abs(found.value) >= abs(other.value)
+    worse = found if first else other
+    return worse.with_(
+        p_value=None if worse.p_value is None else min(1.0, 2 * worse.p_value),
+        level=level,
+        method=f"the larger gap is that of the {names[0 if first else 1]} positive rate; Newcombe's interval and score"
+        " test, Bonferroni for two",
+    )
+
+
+def mean_of(found: Inference, other: Inference, level: float) -> Inference:
+    """The mean of two gaps of different people: hybrid of their intervals (Zou & Donner 2008)."""
+    if found.value is None or other.value is None:
+        return Inference(level=level, method="odds", why_not=found.why_not or other.why_not)
+    ends = np.array([(i.value, i.low, i.high) for i in (found, other)], dtype=float)
+    value = float(ends[:, 0].sum()) / 2
+    low = value - float(np.hypot(*(ends[:, 0] - ends[:, 1]))) / 2
+    high = value + float(np.hypot(*(ends[:, 2] - ends[:, 0]))) / 2
+    errors = [normal_error(i) for i in (found, other)]
+    se = float(np.hypot(errors[0], errors[1])) / 2
+    with np.errstate(all="ignore"):
+        known = bool(np.isfinite(ends[:, 0] / np.array(errors)).all())
+    return Inference(
+        value=value,
+        low=low,
+        high=high,
+        p_value=tail(value / se, None) if se > 0 and known else None,
+        level=level,
+        method="mean of the TPR and FPR gaps, hybrid of Newcombe's intervals (Zou & Donner)",
+    )
