@@ -5,7 +5,7 @@ Imports nothing of ours. Everything here is frozen, keyword-only and columnar: a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeAlias
@@ -315,6 +315,35 @@ class Exhibit:
         lengths = {k: len(v) for k, v in self.columns.items()}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"exhibit {self.title!r} has columns of different lengths: {lengths}")
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        rows: Iterable[Mapping[str, Scalar]],
+        *,
+        columns: Sequence[str] | None = None,
+        note: str = "",
+        chart: ChartKind = "none",
+        encode: Mapping[str, Any] | None = None,
+    ) -> Exhibit:
+        """The exhibit of a table that is made row by row.
+
+        Args:
+            title, note, chart, encode: as they stand in the exhibit.
+            rows: the table; a cell that a row lacks is None.
+            columns: the names in their order, also where there are no rows; keys beside them are left out. By default
+                all names, in order of first appearance.
+
+        >>> Exhibit.of("sizes", [{"group": "F", "n": 3}, {"group": "M"}]).columns
+        {'group': ['F', 'M'], 'n': [3, None]}
+        >>> Exhibit.of("sizes", [], columns=["group", "n"]).columns
+        {'group': [], 'n': []}
+        """
+        table = list(rows)
+        names = dict.fromkeys(columns if columns is not None else (name for row in table for name in row))
+        filled = {name: [row.get(name) for row in table] for name in names}
+        return cls(title=title, columns=filled, note=note, chart=chart, encode=dict(encode or {}))
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()))) if self.columns else 0
