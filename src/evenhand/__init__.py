@@ -15,6 +15,7 @@ from evenhand._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from evenhand import measures, sklearn, testing
+    from evenhand._changes import compare, merge
     from evenhand._errors import EvenhandError
     from evenhand._model import (
         Contrast,
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
         Replies,
         Subject,
     )
-    from evenhand._result import Note, Result, compare, merge
+    from evenhand._record import Note
+    from evenhand._result import Result
     from evenhand._run import ask
     from evenhand._store import Journal
     from evenhand.audits.amplification.audit import audit_amplification
@@ -55,7 +57,7 @@ _PUBLIC: dict[str, str] = {
     "Finding": "evenhand._model",
     "Journal": "evenhand._store",
     "Measure": "evenhand._model",
-    "Note": "evenhand._result",
+    "Note": "evenhand._record",
     "Observations": "evenhand._model",
     "Plan": "evenhand._model",
     "Probes": "evenhand._model",
@@ -73,9 +75,9 @@ _PUBLIC: dict[str, str] = {
     "audit_scores": "evenhand.audits.scores.audit",
     "audit_text": "evenhand.audits.text.audit",
     "balance": "evenhand.audits.amplification.balance",
-    "compare": "evenhand._result",
+    "compare": "evenhand._changes",
     "measures": "evenhand.measures",
-    "merge": "evenhand._result",
+    "merge": "evenhand._changes",
     "regression_table": "evenhand.audits.predictions.notebook",
     "rewrite": "evenhand.plans",
     "sklearn": "evenhand.sklearn",

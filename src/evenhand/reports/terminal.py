@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from evenhand._result import Result
+    from evenhand._record import Record
 
 STYLES: dict[Verdict | None, str] = {
     "disparity": "bold red",
@@ -33,7 +33,7 @@ SYMBOLS: dict[Verdict | None, str] = {
 }
 
 
-def render(result: Result, *, width: int | None = None, color: bool | None = None, limit: int = 12) -> str:
+def render(result: Record, *, width: int | None = None, color: bool | None = None, limit: int = 12) -> str:
     """The audit as text, worst findings first.
 
     Args:
@@ -42,8 +42,8 @@ def render(result: Result, *, width: int | None = None, color: bool | None = Non
         color: with ANSI colours; by default only on a terminal, and never where NO_COLOR is set.
         limit: how many findings of each verdict are shown; the rest are counted.
 
-    >>> from evenhand._result import Result
-    >>> print(render(Result(audit="text", title="toy"), width=60, color=False).splitlines()[0])
+    >>> from evenhand._record import Record
+    >>> print(render(Record(audit="text", title="toy"), width=60, color=False).splitlines()[0])
     toy
     """
     terminal = sys.stdout.isatty()
@@ -90,7 +90,7 @@ def _text(text: str, style: str = "") -> Text:
     return Text(text, style=style)
 
 
-def _head(console: Console, result: Result) -> None:
+def _head(console: Console, result: Record) -> None:
     _say(console, cut(words.isolated(result.title), 300), "bold")
     facts = [AUDITS[result.audit], words.counts_words(result)]
     _say(console, ", ".join(f for f in facts if f), "dim")

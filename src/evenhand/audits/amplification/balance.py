@@ -14,6 +14,7 @@ import numpy as np
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
 from evenhand._estimate import evidence
+from evenhand._files import write_whole
 from evenhand._judge import judge
 from evenhand._model import Estimate, Exhibit, FloatArray
 from evenhand._table import write_csv
@@ -78,12 +79,12 @@ class Balanced:
         """
         target = Path(path)
         if target.suffix == ".txt":
-            target.write_text("".join(f"{i}\n" for i in self.ids), encoding="utf-8")
+            write_whole(target, "".join(f"{i}\n" for i in self.ids))
         elif target.suffix == ".csv":
             write_csv(target, {"id": self.ids, "weight": self.weights})
         elif target.suffix in (".jsonl", ".ndjson"):
             rows = (json.dumps({"id": i, "weight": w}) for i, w in zip(self.ids, self.weights, strict=True))
-            target.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+            write_whole(target, "".join(f"{row}\n" for row in rows))
         else:
             raise UsageError(
                 "unknown-format",
