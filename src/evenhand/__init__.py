@@ -12,13 +12,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from evenhand._version import __version__ as __version__
+from evenhand.measures import DIRECT as _DIRECT
 
 if TYPE_CHECKING:
     from evenhand import measures, sklearn, testing
     from evenhand._changes import compare, merge
     from evenhand._errors import EvenhandError
     from evenhand._model import (
-        Contrast,
         Estimate,
         Exhibit,
         Factor,
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 _PUBLIC: dict[str, str] = {
     "Balanced": "evenhand.audits.amplification.balance",
-    "Contrast": "evenhand._model",
     "Estimate": "evenhand._model",
     "EvenhandError": "evenhand._errors",
     "Exhibit": "evenhand._model",
@@ -89,6 +88,24 @@ _PUBLIC: dict[str, str] = {
 }
 """Public name → where it lives. Imported when first used: `import evenhand` stays fast and loads nothing heavy."""
 
+_DIRECT |= dict.fromkeys(
+    (
+        "adverse_impact_auc",
+        "average_score_difference",
+        "concurrent_validity_difference",
+        "disparate_impact",
+        "equal_opportunity_difference",
+        "equalised_odds_difference",
+        "mae_ratio",
+        "mean_residual_difference",
+        "rmse_ratio",
+        "selection_rate_difference",
+        "selection_rate_ratio",
+        "standardised_mean_difference",
+    ),
+    "evenhand.audits.predictions.metrics",
+)
+
 
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
@@ -103,7 +120,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Balanced",
-    "Contrast",
     "Estimate",
     "EvenhandError",
     "Exhibit",

@@ -1,4 +1,4 @@
-"""Observations × measure × contrast × inference → estimates with everything the judge needs.
+"""Observations × inference → estimates with everything the judge needs.
 
 `Evidence` is an estimate together with the numbers that a verdict is made of but a reader rarely wants: the interval
 of the equivalence test, the standard error and degrees of freedom, and what the estimate rests on.
@@ -7,14 +7,14 @@ of the equivalence test, the standard error and degrees of freedom, and what the
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from evenhand._errors import UsageError
-from evenhand._model import BoolArray, Contrast, Estimate, FloatArray, Measure, Observations
+from evenhand._model import BoolArray, Estimate, Observations
 from evenhand.stats.crossed import difference
 from evenhand.stats.interval import Inference, quantile
 from evenhand.stats.power import detectable as smallest_detectable
@@ -155,22 +155,19 @@ def exact_where_constant(inference: Inference) -> Inference:
     )
 
 
-def evidence(estimate: Estimate, inference: Inference, contrast: Contrast | None = None) -> Evidence:
-    """An inference as an estimate with its verdict numbers; `contrast` takes it back from a transformed scale."""
-    back = _back(contrast)
+def evidence(estimate: Estimate, inference: Inference) -> Evidence:
+    """An inference as an estimate with its verdict numbers."""
     alpha = 1.0 - inference.level
     narrow, detectable = None, None
     if inference.se is not None and inference.value is not None and inference.low is not None:
         reach = inference.se * quantile(1.0 - alpha, inference.df)
-        narrow = (back(inference.value - reach), back(inference.value + reach))
+        narrow = (float(inference.value - reach), float(inference.value + reach))
         if inference.se > 0:
-            gap = smallest_detectable(inference.se, df=inference.df, alpha=alpha) or 0.0
-            null = 0.0 if contrast is None else float(contrast.forward(np.asarray(contrast.null)))
-            detectable = abs(back(null + gap) - back(null))
+            detectable = abs(smallest_detectable(inference.se, df=inference.df, alpha=alpha) or 0.0)
     filled = estimate.with_(
-        value=_maybe(back, inference.value),
-        low=_maybe(back, inference.low),
-        high=_maybe(back, inference.high),
+        value=inference.value,
+        low=inference.low,
+        high=inference.high,
         level=inference.level,
         p_value=inference.p_value,
         method=inference.method,
@@ -182,27 +179,3 @@ def evidence(estimate: Estimate, inference: Inference, contrast: Contrast | None
         detectable=detectable,
         blind=inference.se == 0.0 and inference.value == 0.0,
     )
-
-
-def _back(contrast: Contrast | None) -> Any:
-    return (
-        (lambda v: float(v))
-        if contrast is None
-        else (lambda v: float(contrast.back(np.asarray(v, dtype=float))))
-    )
-
-
-def _maybe(back: Any, value: float | None) -> float | None:
-    return None if value is None else back(value)
-
-
-def group_values(
-    observations: Observations,
-    measure: Measure,
-    sides: Sequence[Side],
-    columns: Mapping[str, FloatArray] | None = None,
-) -> FloatArray:
-    """A measure of every side at once: the sides are rows of weights, shape (sides,)."""
-    base = observations.weight if observations.weight is not None else np.ones(len(observations))
-    weights = np.stack([side.rows * base for side in sides])
-    return measure.function(columns if columns is not None else observations.columns, weights)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -19,8 +18,6 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Scalar: TypeAlias = str | int | float | bool | None
 Verdict: TypeAlias = Literal["disparity", "within tolerance", "inconclusive"]
-
-EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,47 +162,23 @@ class Observations:
         )
 
 
-class MeasureFunction(Protocol):
-    """``(columns, weights[..., n]) -> values[...]``; NaN where undefined."""
-
-    def __call__(self, columns: Columns, weights: FloatArray, /) -> FloatArray: ...
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measure:
     """A named function from columns and weights to a number.
 
     Args:
         name: as it appears in results, e.g. ``"mean score"``.
-        function: ``(columns, weights[..., n]) -> values[...]``.
+        function: ``(columns, weights[..., n]) -> values[...]``; NaN where undefined.
         needs: the columns it reads.
         better: which direction is better for a group, or None where neither is.
         reference: paper and formula.
     """
 
     name: str
-    function: MeasureFunction
+    function: Callable[[Columns, FloatArray], FloatArray]
     needs: tuple[str, ...] = ("score",)
     better: Literal["higher", "lower"] | None = None
     reference: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Contrast:
-    """How two groups' values become one number, and its value when they are equal.
-
-    Args:
-        name: ``"difference"``, ``"ratio"``, …
-        function: ``(value of the group, value of the reference) -> contrast``.
-        null: the contrast of equal values.
-        forward, back: to and from the scale on which the sampling distribution is nearly normal.
-    """
-
-    name: str
-    function: Callable[[FloatArray, FloatArray], FloatArray]
-    null: float
-    forward: Callable[[FloatArray], FloatArray] = lambda v: v
-    back: Callable[[FloatArray], FloatArray] = lambda v: v
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

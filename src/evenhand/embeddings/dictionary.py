@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from evenhand._errors import DataError, UsageError
 from evenhand._files import write_whole
+from evenhand.embeddings._matrix import Matrix, Vectors
 from evenhand.embeddings.directions import Direction, gender_words, loaded
 from evenhand.embeddings.neighbours import nearest
-from evenhand.embeddings.vectors import Matrix, Vectors
 
 Kind: TypeAlias = Literal["definitional", "directional", "both ways", "inflection"]
 Codes = npt.NDArray[np.int64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from evenhand._errors import UsageError
@@ -44,12 +45,12 @@ MEASURES: dict[str, str] = {
     "interval coverage": "evenhand.measures.regression:COVERAGE",
     "interval width": "evenhand.measures.regression:WIDTH",
     "notebook-2022": "evenhand.measures.notebook:notebook_table",
-    "disparate impact": "evenhand.audits.predictions.direct:disparate_impact",
-    "selection rate": "evenhand.audits.predictions.direct:selection_rate_difference",
-    "standardised mean difference": "evenhand.audits.predictions.direct:standardised_mean_difference",
-    "adverse-impact AUC": "evenhand.audits.predictions.direct:adverse_impact_auc",
-    "equal opportunity": "evenhand.audits.predictions.direct:equal_opportunity_difference",
-    "equalised odds": "evenhand.audits.predictions.direct:equalised_odds_difference",
+    "disparate impact": "evenhand.measures:disparate_impact",
+    "selection rate": "evenhand.measures:selection_rate_difference",
+    "standardised mean difference": "evenhand.measures:standardised_mean_difference",
+    "adverse-impact AUC": "evenhand.measures:adverse_impact_auc",
+    "equal opportunity": "evenhand.measures:equal_opportunity_difference",
+    "equalised odds": "evenhand.measures:equalised_odds_difference",
     "balanced accuracy": "evenhand.measures.classification:BALANCED",
     "F1": "evenhand.measures.classification:F1",
     "generalised entropy index": "evenhand.measures.classification:ENTROPY",
@@ -71,8 +72,6 @@ def measure(name: str) -> Any:
     >>> measure("mean score").name
     'mean score'
     """
-    from importlib import import_module
-
     target = MEASURES.get(name, name)
     module, _, attribute = target.partition(":")
     try:
@@ -87,28 +86,14 @@ def measure(name: str) -> Any:
         ) from None
 
 
-DIRECT: tuple[str, ...] = (
-    "adverse_impact_auc",
-    "average_score_difference",
-    "concurrent_validity_difference",
-    "disparate_impact",
-    "equal_opportunity_difference",
-    "equalised_odds_difference",
-    "mae_ratio",
-    "mean_residual_difference",
-    "rmse_ratio",
-    "selection_rate_difference",
-    "selection_rate_ratio",
-    "standardised_mean_difference",
-)
-"""Functions that compare two groups and return an Estimate. Named, not imported: they stand above the measures."""
+DIRECT: dict[str, str] = {}
+"""Functions that compare two groups and return an Estimate → where they live. `evenhand` itself fills it when it is
+imported: such a comparison needs an audit's claims, which stand above the measures."""
 
 
 def __getattr__(name: str) -> Any:
     if name in DIRECT:
-        from importlib import import_module
-
-        return getattr(import_module("evenhand.audits.predictions.direct"), name)
+        return getattr(import_module(DIRECT[name]), name)
     raise AttributeError(f"module 'evenhand.measures' has no attribute {name!r}")
 
 

@@ -26,9 +26,10 @@ from evenhand.audits.attack.exhibits import add_exhibits, traces
 from evenhand.audits.attack.field import Field, Match, field_of
 from evenhand.audits.attack.findings import Attacked, add_findings
 from evenhand.audits.attack.search import Effort, plan_again, plan_searches
+from evenhand.embeddings._matrix import Vectors
 from evenhand.embeddings.dictionary import Rules
 from evenhand.embeddings.fluency import Fluency, contexts_of, fluency
-from evenhand.embeddings.vectors import Vectors, vectors
+from evenhand.embeddings.vectors import vectors
 from evenhand.plans.alter import Tagger
 from evenhand.plans.goal import Goal, Kind, goal_for
 from evenhand.plans.search import MakesSearch, search

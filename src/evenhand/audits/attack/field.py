@@ -17,10 +17,10 @@ import numpy.typing as npt
 from evenhand._errors import UsageError
 from evenhand._model import IntArray
 from evenhand.audits.attack.axes import Axis, Placebos, definitional_words, draw_placebos
+from evenhand.embeddings._matrix import Matrix, Vectors
 from evenhand.embeddings.dictionary import Chosen, Pools, Rules, choose, pools
 from evenhand.embeddings.directions import loaded
 from evenhand.embeddings.fluency import Contexts, Fluency
-from evenhand.embeddings.vectors import Matrix, Vectors
 from evenhand.plans.alter import Fluent, Offers, Site, Tagger, fluent, sites_of
 
 Match: TypeAlias = Literal["candidates", "mutual", "none"]
