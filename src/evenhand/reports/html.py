@@ -18,7 +18,7 @@ from evenhand._json import SCHEMA
 from evenhand._model import Exhibit, Finding
 from evenhand.reports import words
 from evenhand.reports.charts import chart
-from evenhand.reports.interval import Axis, picture, shared_axes
+from evenhand.reports.interval import Ruler, picture, shared_axes
 from evenhand.reports.page import AUDITS, Limits, Part, cut, drawing_part, exhibit_part, table_part
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _cards(result: Record, limits: Limits) -> Part:
     }
 
 
-def _card(f: Finding, axes: dict[tuple[str, str], Axis], limits: Limits) -> Part:
+def _card(f: Finding, axes: dict[tuple[str, str], Ruler], limits: Limits) -> Part:
     e = f.estimate
     adjusted = words.p_words(e.p_adjusted)
     tolerated = f"Tolerance {words.tolerance_words(f)}" if f.tolerance else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from evenhand._model import Finding, Verdict
 from evenhand.reports import words
-from evenhand.reports.interval import Axis, shared_axes
+from evenhand.reports.interval import Ruler, shared_axes
 from evenhand.reports.page import AUDITS, cut
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _head(console: Console, result: Record) -> None:
     console.print()
 
 
-def _group(console: Console, findings: list[Finding], axes: dict[tuple[str, str], Axis], limit: int) -> None:
+def _group(console: Console, findings: list[Finding], axes: dict[tuple[str, str], Ruler], limit: int) -> None:
     """Disparities and inconclusive findings in a few lines each, the others in one."""
     if not findings:
         return
@@ -120,7 +120,7 @@ def _group(console: Console, findings: list[Finding], axes: dict[tuple[str, str]
     console.print()
 
 
-def _finding(console: Console, f: Finding, axis: Axis, *, full: bool) -> None:
+def _finding(console: Console, f: Finding, axis: Ruler, *, full: bool) -> None:
     e = f.estimate
     what = f"{words.visible(e.measure)}, {words.visible(e.contrast)}"
     _say(console, f"{cut(words.comparison(f), 200)}  ({cut(what, 120)})", "bold" if full else "", 2)
@@ -142,7 +142,7 @@ def _finding(console: Console, f: Finding, axis: Axis, *, full: bool) -> None:
         _say(console, said, "dim", 4)
 
 
-def bar(f: Finding, axis: Axis, width: int) -> str:
+def bar(f: Finding, axis: Ruler, width: int) -> str:
     """The interval in characters: ``·`` tolerance, ``│`` null, ``─`` interval, ``●`` estimate; empty without one."""
     e = f.estimate
     if e.value is None:

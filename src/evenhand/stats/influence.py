@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray
-from evenhand.stats.crossed import Rows, prepare
+from evenhand.stats.crossed import Crossing, prepare
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +79,7 @@ def influence(
     return _influence(rows)
 
 
-def _influence(rows: Rows) -> Influence:
+def _influence(rows: Crossing) -> Influence:
     means = rows.means()
     d = rows.dimensions[0]
     left = d.leave_one_out()

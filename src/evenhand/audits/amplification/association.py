@@ -11,13 +11,13 @@ from evenhand._model import Estimate, FloatArray
 from evenhand.audits.amplification import exhibits as show
 from evenhand.audits.amplification.findings import MIN_IMAGES, Judging
 from evenhand.audits.amplification.panel import corpus_blocks, panel, poisson_weights
-from evenhand.audits.amplification.prepare import Prepared, Reading
+from evenhand.audits.amplification.prepare import Matched, Reading
 from evenhand.measures.association import item_epsilon, shares
 from evenhand.stats.interval import Inference, from_standard_error
 
 
 def association(
-    prepared: Prepared, how: Reading, judging: Judging, analysis: Analysis, *, beside: bool = False
+    prepared: Matched, how: Reading, judging: Judging, analysis: Analysis, *, beside: bool = False
 ) -> None:
     """Tied items, coverage and the association of the whole corpus; `beside` a comparison only the tables."""
     corpus = prepared.train
@@ -41,7 +41,7 @@ def association(
     )
 
 
-def _described(prepared: Prepared, judging: Judging, analysis: Analysis) -> None:
+def _described(prepared: Matched, judging: Judging, analysis: Analysis) -> None:
     """Shares of each item with intervals over images, and two summaries beside their nulls."""
     corpus, groups = prepared.train, prepared.groups
     joint = panel(corpus_blocks(corpus, prepared.images, "train"))

@@ -29,10 +29,10 @@ from evenhand.audits.amplification.findings import (
     resample_counts,
 )
 from evenhand.audits.amplification.items import Tagger
-from evenhand.audits.amplification.leakage import Attack, add_leakage
+from evenhand.audits.amplification.leakage import Attackers, add_leakage
 from evenhand.audits.amplification.panel import Panel, by_group, corpus_blocks, exchangeable, gather, panel
 from evenhand.audits.amplification.prepare import (
-    Prepared,
+    Matched,
     Reading,
     image_level,
     item_sets,
@@ -40,7 +40,7 @@ from evenhand.audits.amplification.prepare import (
     prepare,
     truth_of,
 )
-from evenhand.audits.amplification.sources import Source, count_table
+from evenhand.audits.amplification.sources import RawCorpus, count_table
 from evenhand.stats.interval import check_level
 
 
@@ -134,8 +134,8 @@ def audit_amplification(
         counts = _of_counts(sources, groups, how, judging, analysis)
     else:
         prepared = prepare(sources, how, analysis)
-        attack = Attack(wanted=leakage, classifier=classifier, seeds=seeds, seed=seed)
-        counts = _of_rows(prepared, how, judging, attack, balance, analysis)
+        attackers = Attackers(wanted=leakage, classifier=classifier, seeds=seeds, seed=seed)
+        counts = _of_rows(prepared, how, judging, attackers, balance, analysis)
     return Result(
         audit="amplification",
         title=_title(train, outputs),
@@ -191,10 +191,10 @@ def _title(train: Any, outputs: Any) -> str:
 
 
 def _of_rows(
-    prepared: Prepared,
+    prepared: Matched,
     how: Reading,
     judging: Judging,
-    attack: Attack,
+    attackers: Attackers,
     balance: float | None,
     analysis: Analysis,
 ) -> dict[str, int]:
@@ -206,10 +206,10 @@ def _of_rows(
         _nothing(analysis, judging, "no item has enough support in both corpora")
         _groups_only(prepared, how, judging, analysis)
         analysis.exhibits["coverage"] = show.coverage(prepared, how.rule)
-        add_leakage(prepared, attack, judging.level, analysis)
+        add_leakage(prepared, attackers, judging.level, analysis)
     else:
         _compare(prepared, how, judging, analysis)
-        add_leakage(prepared, attack, judging.level, analysis)
+        add_leakage(prepared, attackers, judging.level, analysis)
         association(prepared, how, judging, analysis, beside=True)
     if balance is not None:
         from evenhand.audits.amplification.balance import add_balanced
@@ -244,7 +244,7 @@ def _nothing(analysis: Analysis, judging: Judging, why: str) -> None:
     )
 
 
-def _compare(prepared: Prepared, how: Reading, judging: Judging, analysis: Analysis) -> None:
+def _compare(prepared: Matched, how: Reading, judging: Judging, analysis: Analysis) -> None:
     joint, names = panel_of(prepared, how, analysis)
     outputs = prepared.outputs
     if outputs is None:
@@ -261,7 +261,7 @@ def _compare(prepared: Prepared, how: Reading, judging: Judging, analysis: Analy
     _note_separation(done, prepared, analysis)
 
 
-def _groups_only(prepared: Prepared, how: Reading, judging: Judging, analysis: Analysis) -> None:
+def _groups_only(prepared: Matched, how: Reading, judging: Judging, analysis: Analysis) -> None:
     """What needs no items: who is named rightly, wrongly or not at all."""
     truth = truth_of(prepared)
     if truth is None:
@@ -274,7 +274,7 @@ def _groups_only(prepared: Prepared, how: Reading, judging: Judging, analysis: A
     analysis.exhibits["outcomes"] = show.outcome_table(done.point["outcomes"][0], prepared.groups)
 
 
-def _images(prepared: Prepared) -> int:
+def _images(prepared: Matched) -> int:
     sizes = []
     for corpus in (prepared.train, prepared.outputs):
         if corpus is not None:
@@ -282,7 +282,7 @@ def _images(prepared: Prepared) -> int:
     return min(sizes)
 
 
-def _note_separation(done: Resampled, prepared: Prepared, analysis: Analysis) -> None:
+def _note_separation(done: Resampled, prepared: Matched, analysis: Analysis) -> None:
     """Say in words when the items are too few to tell the model from one that amplifies nothing."""
     if done.images < MIN_IMAGES:
         analysis.note(
@@ -306,7 +306,7 @@ def _note_separation(done: Resampled, prepared: Prepared, analysis: Analysis) ->
         )
 
 
-def panel_of(prepared: Prepared, how: Reading, analysis: Analysis) -> tuple[Panel, list[str]]:
+def panel_of(prepared: Matched, how: Reading, analysis: Analysis) -> tuple[Panel, list[str]]:
     """Everything that is counted per image, as far as the data allow, and the names of the item sets."""
     outputs = prepared.outputs
     if outputs is None:
@@ -331,7 +331,7 @@ def panel_of(prepared: Prepared, how: Reading, analysis: Analysis) -> tuple[Pane
     return panel(blocks), names
 
 
-def _image_blocks(prepared: Prepared, truth: Corpus, how: Reading) -> dict[str, tuple[Any, tuple[int, ...]]]:
+def _image_blocks(prepared: Matched, truth: Corpus, how: Reading) -> dict[str, tuple[Any, tuple[int, ...]]]:
     from scipy import sparse
 
     level = image_level(prepared, truth, how.rule)
@@ -361,7 +361,7 @@ def _image_blocks(prepared: Prepared, truth: Corpus, how: Reading) -> dict[str, 
     return blocks | _sign_blocks(prepared, how) if truth.known else blocks
 
 
-def _sign_blocks(prepared: Prepared, how: Reading) -> dict[str, tuple[Any, tuple[int, ...]]]:
+def _sign_blocks(prepared: Matched, how: Reading) -> dict[str, tuple[Any, tuple[int, ...]]]:
     """What tells the direction of each pair: the training data, image by image."""
     from scipy import sparse
 
@@ -378,13 +378,13 @@ def _sign_blocks(prepared: Prepared, how: Reading) -> dict[str, tuple[Any, tuple
     }
 
 
-def replace_outputs(prepared: Prepared, corpus: Corpus) -> Prepared:
+def replace_outputs(prepared: Matched, corpus: Corpus) -> Matched:
     """The same comparison with another corpus as its outputs."""
     return replace(prepared, corpora={**prepared.corpora, "outputs": corpus})
 
 
 def _of_counts(
-    sources: Mapping[str, Source], groups: Any, how: Reading, judging: Judging, analysis: Analysis
+    sources: Mapping[str, RawCorpus], groups: Any, how: Reading, judging: Judging, analysis: Analysis
 ) -> dict[str, int]:
     """Tables of counts: what needs no images."""
     named = [groups] if isinstance(groups, str) else groups
@@ -448,9 +448,9 @@ def _counted(
     after: FloatArray | None,
     items: Sequence[str],
     names: Sequence[str],
-    sources: Mapping[str, Source],
+    sources: Mapping[str, RawCorpus],
     how: Reading,
-) -> Prepared:
+) -> Matched:
     """Counts as corpora of one row a mention would be: only what exhibits read."""
     from scipy import sparse
 
@@ -475,7 +475,7 @@ def _counted(
         neutral=np.zeros(len(names), dtype=bool),
         items=sparse.csr_matrix(counts),
     )
-    return Prepared(
+    return Matched(
         corpora={"train": corpus},
         groups=tuple(names),
         items=Items(names=tuple(items[i] for i in keep)),

@@ -22,7 +22,7 @@ from evenhand.audits.amplification.corpus import Corpus, Rule
 from evenhand.audits.amplification.findings import MIN_IMAGES, Judging
 from evenhand.audits.amplification.items import Tagger
 from evenhand.audits.amplification.panel import corpus_blocks, panel, poisson_weights
-from evenhand.audits.amplification.prepare import Prepared, Reading, open_sources, prepare
+from evenhand.audits.amplification.prepare import Matched, Reading, open_sources, prepare
 from evenhand.measures.amplification import mean_amplification
 from evenhand.measures.association import shares, sides
 from evenhand.measures.balancing import Selection, alike, largest, ratios
@@ -159,7 +159,7 @@ def balance(
 
 
 def balanced(
-    prepared: Prepared,
+    prepared: Matched,
     alpha: float,
     *,
     whole: bool = True,
@@ -213,7 +213,7 @@ def _dealt(chosen: Selection, pattern: Any, sizes: Any, whole: bool, seed: int) 
     return np.asarray(rank < chosen.kept[pattern], dtype=float)
 
 
-def _ids(prepared: Prepared, present: Any) -> list[str]:
+def _ids(prepared: Matched, present: Any) -> list[str]:
     source, corpus = prepared.sources["train"], prepared.train
     if source.ids is None:
         return [str(i) for i in present.tolist()]
@@ -225,7 +225,7 @@ def _ids(prepared: Prepared, present: Any) -> list[str]:
 
 
 def _item_table(
-    prepared: Prepared, before: FloatArray, after: FloatArray, hopeless: Any, impossible: str, alpha: float
+    prepared: Matched, before: FloatArray, after: FloatArray, hopeless: Any, impossible: str, alpha: float
 ) -> Exhibit:
     was, now = ratios(before), ratios(after)
     columns: dict[str, list[Any]] = {"item": list(prepared.items.names)}
@@ -254,7 +254,7 @@ def _item_table(
     )
 
 
-def add_balanced(prepared: Prepared, judging: Judging, alpha: float, analysis: Analysis) -> None:
+def add_balanced(prepared: Matched, judging: Judging, alpha: float, analysis: Analysis) -> None:
     """In an audit: what balancing would keep, and how far the outputs are from the balanced shares."""
     made, weight = balanced(prepared, alpha, seed=judging.seed)
     analysis.exhibits["balanced"] = made.items
@@ -282,7 +282,7 @@ def add_balanced(prepared: Prepared, judging: Judging, alpha: float, analysis: A
 
 
 def _growth(
-    prepared: Prepared, outputs: Corpus, judging: Judging, weight: FloatArray | None, name: str
+    prepared: Matched, outputs: Corpus, judging: Judging, weight: FloatArray | None, name: str
 ) -> tuple[Estimate, Inference]:
     """Mean amplification with the sides of the training data as it is, from (balanced) training shares to the outputs."""
     from scipy import sparse

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand._model import Exhibit, FloatArray, Scalar
 from evenhand.audits.amplification.corpus import RULES, Corpus
 from evenhand.audits.amplification.findings import Judging, Resampled, as_dict, item_inference
-from evenhand.audits.amplification.prepare import Prepared
+from evenhand.audits.amplification.prepare import Matched
 from evenhand.measures.association import item_epsilon, log_odds, pmi, shares
 from evenhand.stats.interval import tail
 from evenhand.stats.multiplicity import benjamini_hochberg
@@ -32,7 +32,7 @@ def measure_table(done: Resampled) -> Exhibit:
     )
 
 
-def item_table(prepared: Prepared, done: Resampled, judging: Judging) -> Exhibit:
+def item_table(prepared: Matched, done: Resampled, judging: Judging) -> Exhibit:
     """b*, b~, counts, change and interval of each item and group."""
     before, after = done.point["train"][0], done.point["out"][0]
     b, c = shares(before), shares(after)
@@ -72,7 +72,7 @@ def item_table(prepared: Prepared, done: Resampled, judging: Judging) -> Exhibit
     )
 
 
-def scatter(prepared: Prepared, done: Resampled) -> Exhibit:
+def scatter(prepared: Matched, done: Resampled) -> Exhibit:
     """Each item's share in the outputs against its share in the training data."""
     b, c = shares(done.point["train"][0]), shares(done.point["out"][0])
     shown = range(1) if len(prepared.groups) == 2 else range(len(prepared.groups))
@@ -103,7 +103,7 @@ def scatter(prepared: Prepared, done: Resampled) -> Exhibit:
     )
 
 
-def dumbbells(prepared: Prepared, done: Resampled) -> Exhibit:
+def dumbbells(prepared: Matched, done: Resampled) -> Exhibit:
     """Items ranked by how far their share moved towards the side they were tied to."""
     b, c = shares(done.point["train"][0]), shares(done.point["out"][0])
     tied = b.argmax(axis=0)
@@ -133,7 +133,7 @@ def dumbbells(prepared: Prepared, done: Resampled) -> Exhibit:
     )
 
 
-def coverage(prepared: Prepared, rule: str) -> Exhibit:
+def coverage(prepared: Matched, rule: str) -> Exhibit:
     """Who is named at all: an output that names nobody would otherwise score perfectly."""
     names = ("corpus", "names", "rows", "share", "low", "high", "images")
     rows: Rows = {n: [] for n in names}
@@ -158,7 +158,7 @@ def coverage(prepared: Prepared, rule: str) -> Exhibit:
     )
 
 
-def _coverage(prepared: Prepared, corpus: Corpus) -> list[tuple[str, Any]]:
+def _coverage(prepared: Matched, corpus: Corpus) -> list[tuple[str, Any]]:
     several = corpus.named.sum(axis=1) > 1
     parts = [(g, corpus.member[:, k] > 0) for k, g in enumerate(prepared.groups) if g != "several"]
     if prepared.who.words is not None:
@@ -167,7 +167,7 @@ def _coverage(prepared: Prepared, corpus: Corpus) -> list[tuple[str, Any]]:
     return [*parts, ("several groups", several), ("nobody", nobody)]
 
 
-def dropped(prepared: Prepared, named: Sequence[tuple[str, str, int, int]] | None = None) -> Exhibit:
+def dropped(prepared: Matched, named: Sequence[tuple[str, str, int, int]] | None = None) -> Exhibit:
     """Items left out, and why."""
     listed = prepared.dropped if named is None else named
     return Exhibit(
@@ -295,7 +295,7 @@ def outcome_table(table: FloatArray, groups: Sequence[str]) -> Exhibit:
     )
 
 
-def add_all(prepared: Prepared, done: Resampled, judging: Judging, rule: str) -> Mapping[str, Exhibit]:
+def add_all(prepared: Matched, done: Resampled, judging: Judging, rule: str) -> Mapping[str, Exhibit]:
     """The exhibits of a comparison, in the order of the report."""
     return {
         "scatter": scatter(prepared, done),

@@ -34,7 +34,7 @@ from evenhand.audits.amplification.corpus import (
     tokens_of,
 )
 from evenhand.audits.amplification.items import Tagger, mined_items
-from evenhand.audits.amplification.sources import Source, read_source
+from evenhand.audits.amplification.sources import RawCorpus, read_source
 
 MOST_SETS = 500
 
@@ -57,7 +57,7 @@ class Reading:
 
 
 @dataclass(kw_only=True)
-class Prepared:
+class Matched:
     """Corpora ready to compare.
 
     Args:
@@ -72,7 +72,7 @@ class Prepared:
     items: Items
     images: int
     known: bool
-    sources: dict[str, Source]
+    sources: dict[str, RawCorpus]
     who: Grouping
     dropped: list[tuple[str, str, int, int]] = field(default_factory=list)
 
@@ -87,7 +87,7 @@ class Prepared:
         return self.corpora.get("outputs")
 
 
-def prepare(sources: dict[str, Source], how: Reading, analysis: Analysis) -> Prepared:
+def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> Matched:
     """Count all corpora with the same groups and items, and say what was left out.
 
     Raises:
@@ -118,7 +118,7 @@ def prepare(sources: dict[str, Source], how: Reading, analysis: Analysis) -> Pre
     if annotated is not None:
         corpora["truth"] = annotation(annotated, who, items, how.rule, indices["truth"])
     _note_reading(sources, corpora, who, how, analysis)
-    prepared = Prepared(
+    prepared = Matched(
         corpora=corpora,
         groups=members(np.zeros((0, len(who.names)), dtype=bool), who.names, how.rule)[1],
         items=items,
@@ -133,7 +133,7 @@ def prepare(sources: dict[str, Source], how: Reading, analysis: Analysis) -> Pre
     return prepared
 
 
-def _images(sources: dict[str, Source]) -> tuple[dict[str, IntArray], int, bool]:
+def _images(sources: dict[str, RawCorpus]) -> tuple[dict[str, IntArray], int, bool]:
     """Outputs and truth without ids are aligned by row where they are equally long."""
     listed = dict(sources)
     aligned = None
@@ -156,7 +156,7 @@ def _images(sources: dict[str, Source]) -> tuple[dict[str, IntArray], int, bool]
 
 
 def _items(
-    sources: dict[str, Source], tokens: dict[str, Any], who: Grouping, how: Reading, analysis: Analysis
+    sources: dict[str, RawCorpus], tokens: dict[str, Any], who: Grouping, how: Reading, analysis: Analysis
 ) -> Items:
     listed = list(sources.values())
     if listed[0].kind == "labels":
@@ -210,7 +210,7 @@ def _without_groups(items: Items, who: Grouping, analysis: Analysis) -> Items:
 
 
 def _note_reading(
-    sources: dict[str, Source], corpora: dict[str, Corpus], who: Grouping, how: Reading, analysis: Analysis
+    sources: dict[str, RawCorpus], corpora: dict[str, Corpus], who: Grouping, how: Reading, analysis: Analysis
 ) -> None:
     for source in sources.values():
         if source.repeated:
@@ -241,7 +241,7 @@ def _note_reading(
         )
 
 
-def _match(prepared: Prepared, how: Reading, analysis: Analysis) -> None:
+def _match(prepared: Matched, how: Reading, analysis: Analysis) -> None:
     """Outputs of more images than the training data has are restricted to the shared ones: like with like."""
     outputs = prepared.outputs
     if how.match not in ("auto", "all", "shared"):
@@ -271,7 +271,7 @@ def _match(prepared: Prepared, how: Reading, analysis: Analysis) -> None:
         )
 
 
-def _drop_groups(prepared: Prepared, analysis: Analysis) -> None:
+def _drop_groups(prepared: Matched, analysis: Analysis) -> None:
     present = prepared.train.member.sum(axis=0) > 0
     gone = [g for g, p in zip(prepared.groups, present, strict=True) if not p]
     if present.sum() < 2:
@@ -296,7 +296,7 @@ def _drop_groups(prepared: Prepared, analysis: Analysis) -> None:
             prepared.corpora[name] = replace(corpus, member=corpus.member[:, present])
 
 
-def _drop_items(prepared: Prepared, how: Reading, analysis: Analysis) -> None:
+def _drop_items(prepared: Matched, how: Reading, analysis: Analysis) -> None:
     before = prepared.train.counts().sum(axis=0)
     after = None if prepared.outputs is None else prepared.outputs.counts().sum(axis=0)
     keep = np.ones(len(before), dtype=np.bool_)
@@ -334,7 +334,7 @@ def _why_drop(train: int, outputs: int, compared: bool, support: int) -> str:
     return ""
 
 
-def item_sets(prepared: Prepared, min_support: int) -> tuple[list[str], dict[str, Any]]:
+def item_sets(prepared: Matched, min_support: int) -> tuple[list[str], dict[str, Any]]:
     """Sets of items named together (singles, pairs, triples) with support in both corpora: names, and corpus → matrix."""
     from scipy import sparse
 
@@ -385,7 +385,7 @@ def _triples(pairs: Sequence[tuple[int, ...]], live: dict[str, Any], support: in
     return found[:MOST_SETS]
 
 
-def truth_of(prepared: Prepared) -> Corpus | None:
+def truth_of(prepared: Matched) -> Corpus | None:
     """The annotated images behind the outputs: the given truth, or training rows of the same images."""
     if "truth" in prepared.corpora:
         return prepared.corpora["truth"]
@@ -396,11 +396,11 @@ def truth_of(prepared: Prepared) -> Corpus | None:
     return prepared.train.take(np.flatnonzero(shared)) if shared.any() else None
 
 
-def open_sources(train: Any, outputs: Any, truth: Any, how: Reading) -> dict[str, Source]:
+def open_sources(train: Any, outputs: Any, truth: Any, how: Reading) -> dict[str, RawCorpus]:
     """Read whatever was given, as "train", "outputs" and "truth"."""
     given = {"train": train, "outputs": outputs, "truth": truth}
     listed = [how.items] if isinstance(how.items, str) else how.items
-    sources: dict[str, Source] = {}
+    sources: dict[str, RawCorpus] = {}
     for name, source in given.items():
         if source is None:
             continue
@@ -412,7 +412,7 @@ def open_sources(train: Any, outputs: Any, truth: Any, how: Reading) -> dict[str
     return sources
 
 
-def _labelled(source: Source, groups: Any, items: Any) -> bool:
+def _labelled(source: RawCorpus, groups: Any, items: Any) -> bool:
     """A table whose groups and items are all columns holds labels, also where it has captions beside them."""
     columns = set(source.table.column_names) if source.table is not None else set()
     who = [groups] if isinstance(groups, str) else groups
@@ -421,7 +421,7 @@ def _labelled(source: Source, groups: Any, items: Any) -> bool:
     return bool(who and items) and {*map(str, who), *map(str, items)} <= columns
 
 
-def image_level(prepared: Prepared, truth: Corpus, rule: Rule) -> dict[str, Any]:
+def image_level(prepared: Matched, truth: Corpus, rule: Rule) -> dict[str, Any]:
     """Truth and outputs of the same images: groups by all captions together, items as the share of captions.
 
     Where words tell the groups, only images count whose truth and whose output name one group each, as Wang &
@@ -454,7 +454,7 @@ def image_level(prepared: Prepared, truth: Corpus, rule: Rule) -> dict[str, Any]
     }
 
 
-def _all_groups(prepared: Prepared, rule: Rule) -> tuple[str, ...]:
+def _all_groups(prepared: Matched, rule: Rule) -> tuple[str, ...]:
     return members(np.zeros((0, len(prepared.who.names)), dtype=bool), prepared.who.names, rule)[1]
 
 
