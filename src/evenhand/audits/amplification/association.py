@@ -9,9 +9,10 @@ from evenhand._estimate import evidence
 from evenhand._judge import judge
 from evenhand._model import Estimate, FloatArray
 from evenhand.audits.amplification import exhibits as show
-from evenhand.audits.amplification.findings import MIN_IMAGES, Judging
+from evenhand.audits.amplification.findings import MIN_IMAGES
 from evenhand.audits.amplification.panel import corpus_blocks, panel, poisson_weights
 from evenhand.audits.amplification.prepare import Matched, Reading
+from evenhand.audits.amplification.resampling import Judging
 from evenhand.measures.association import item_epsilon, shares
 from evenhand.stats.interval import Inference, from_standard_error
 

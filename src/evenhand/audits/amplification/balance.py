@@ -16,13 +16,14 @@ from evenhand._errors import DataError, UsageError
 from evenhand._estimate import evidence
 from evenhand._files import write_whole
 from evenhand._judge import judge
-from evenhand._model import Estimate, Exhibit, FloatArray
+from evenhand._model import Estimate, Exhibit, FloatArray, Scalar
 from evenhand._table import write_csv
 from evenhand.audits.amplification.corpus import Corpus, Rule
-from evenhand.audits.amplification.findings import MIN_IMAGES, Judging
+from evenhand.audits.amplification.findings import MIN_IMAGES
 from evenhand.audits.amplification.items import Tagger
 from evenhand.audits.amplification.panel import corpus_blocks, panel, poisson_weights
 from evenhand.audits.amplification.prepare import Matched, Reading, open_sources, prepare
+from evenhand.audits.amplification.resampling import Judging
 from evenhand.measures.amplification import mean_amplification
 from evenhand.measures.association import shares, sides
 from evenhand.measures.balancing import Selection, alike, largest, ratios
@@ -228,29 +229,31 @@ def _item_table(
     prepared: Matched, before: FloatArray, after: FloatArray, hopeless: Any, impossible: str, alpha: float
 ) -> Exhibit:
     was, now = ratios(before), ratios(after)
-    columns: dict[str, list[Any]] = {"item": list(prepared.items.names)}
-    for g, group in enumerate(prepared.groups):
-        columns[f"{group} before"] = [int(v) for v in before[g]]
-        columns[f"{group} after"] = [round(float(v), 6) for v in after[g]]
-    columns["ratio before"] = [float(v) if np.isfinite(v) else None for v in was]
-    columns["ratio after"] = [round(float(v), 9) if np.isfinite(v) else None for v in now]
-    columns["what"] = [
-        (
-            "impossible: some group is never named with it"
-            + ("" if impossible == "drop" else "; left as it is")
-        )
-        if h
-        else "emptied by other items' constraints"
-        if after[:, i].sum() == 0 and before[:, i].sum() > 0
-        else "was balanced already"
-        if was[i] <= alpha
-        else "balanced"
-        for i, h in enumerate(hopeless)
-    ]
-    return Exhibit(
-        title=f"Items before and after balancing to a ratio of {alpha:g}",
-        columns=columns,
-        note="Counts of rows that name the item with each group. A missing ratio: some group is never named with the item.",
+
+    def what(i: int) -> str:
+        if hopeless[i]:
+            left = "" if impossible == "drop" else "; left as it is"
+            return f"impossible: some group is never named with it{left}"
+        if after[:, i].sum() == 0 and before[:, i].sum() > 0:
+            return "emptied by other items' constraints"
+        return "was balanced already" if was[i] <= alpha else "balanced"
+
+    rows: list[dict[str, Scalar]] = []
+    for i, item in enumerate(prepared.items.names):
+        row: dict[str, Scalar] = {"item": item}
+        for g, group in enumerate(prepared.groups):
+            row[f"{group} before"] = int(before[g, i])
+            row[f"{group} after"] = round(float(after[g, i]), 6)
+        row["ratio before"] = float(was[i]) if np.isfinite(was[i]) else None
+        row["ratio after"] = round(float(now[i]), 9) if np.isfinite(now[i]) else None
+        rows.append(row | {"what": what(i)})
+    counted = [f"{group} {when}" for group in prepared.groups for when in ("before", "after")]
+    return Exhibit.of(
+        f"Items before and after balancing to a ratio of {alpha:g}",
+        rows,
+        columns=["item", *counted, "ratio before", "ratio after", "what"],
+        note="Counts of rows that name the item with each group. A missing ratio: some group is never named with"
+        " the item.",
     )
 
 

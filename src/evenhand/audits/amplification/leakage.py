@@ -176,15 +176,20 @@ def _report(
         items.append(evidence(estimate, made))
         rows.append((name, what, by_seed))
     analysis.findings += judge(items, tolerance=None, family="leakage", correction="none")
-    analysis.exhibits["leakage"] = Exhibit(
-        title="Leakage: guessing the group from masked outputs",
-        columns={
-            "score": [r[0] for r in rows for _ in range(attackers.seeds)],
-            "what": [r[1] for r in rows for _ in range(attackers.seeds)],
-            "seed": [attackers.seed + k for _ in rows for k in range(attackers.seeds)],
-            "outputs": [float(v) for r in rows for v in r[2][:, 0]],
-            "human baseline": [float(v) for r in rows for v in r[2][:, 1]],
-        },
-        note="Chance is 1/groups for the accuracy. Group words are masked, the human baseline has one caption an image and the"
-        " vocabulary of the outputs. Outputs above the baseline give the group away more than people's own captions do.",
+    analysis.exhibits["leakage"] = Exhibit.of(
+        "Leakage: guessing the group from masked outputs",
+        (
+            {
+                "score": name,
+                "what": what,
+                "seed": attackers.seed + k,
+                "outputs": float(o),
+                "human baseline": float(h),
+            }
+            for name, what, by_seed in rows
+            for k, (o, h) in enumerate(by_seed)
+        ),
+        note="Chance is 1/groups for the accuracy. Group words are masked, the human baseline has one caption an"
+        " image and the vocabulary of the outputs. Outputs above the baseline give the group away more than"
+        " people's own captions do.",
     )
