@@ -59,9 +59,19 @@ def _described(prepared: Matched, judging: Judging, analysis: Analysis) -> None:
     null = _independent(point["train"][0], point["train_rows"][0], judging)
     rows = []
     for name, value, replicates, other in (
-        ("mean distance of shares from the groups' overall shares", _distance(point["train"], point["train_rows"])[0], np.concatenate(spread), null[0]),
-        ("differential-fairness epsilon", item_epsilon(point["train"], point["train_rows"]).max(axis=-1)[0], np.concatenate(epsilon), null[1]),
-    ):  # fmt: skip
+        (
+            "mean distance of shares from the groups' overall shares",
+            _distance(point["train"], point["train_rows"])[0],
+            np.concatenate(spread),
+            null[0],
+        ),
+        (
+            "differential-fairness epsilon",
+            item_epsilon(point["train"], point["train_rows"]).max(axis=-1)[0],
+            np.concatenate(epsilon),
+            null[1],
+        ),
+    ):
         rows.append(_one(name, float(value), replicates, other, images, judging, len(prepared.items.names)))
     analysis.findings += judge(
         [evidence(e, i) for e, i in rows], tolerance=None, family="association", correction="none"

@@ -10,7 +10,7 @@ from typing import Any
 from evenhand._analysis import Analysis
 from evenhand._errors import UsageError
 from evenhand._judge import Correction, tolerance_of
-from evenhand._provenance import provenance
+from evenhand._provenance import provenance, tells_its_call
 from evenhand._result import Result
 from evenhand.audits.amplification.comparison import of_rows
 from evenhand.audits.amplification.corpus import Pool, Rule
@@ -26,6 +26,7 @@ from evenhand.audits.amplification.resampling import Judging
 from evenhand.stats.interval import check_level
 
 
+@tells_its_call("train", "outputs", "truth", "text", "id", "tagger", "leakage", "classifier", "seeds")
 def audit_amplification(
     train: Any,
     outputs: Any = None,
@@ -96,9 +97,18 @@ def audit_amplification(
     (0.18, 'disparity')
     """
     how = Reading(
-        groups=groups, items=items, text=text, id=id, rule=rule, pool=pool, plurals=plurals,
-        min_support=min_support, top_n=top_n, tagger=tagger, match=match,
-    )  # fmt: skip
+        groups=groups,
+        items=items,
+        text=text,
+        id=id,
+        rule=rule,
+        pool=pool,
+        plurals=plurals,
+        min_support=min_support,
+        top_n=top_n,
+        tagger=tagger,
+        match=match,
+    )
     judging = Judging(
         tolerance=_checked(tolerance),
         margin=margin,
@@ -127,15 +137,11 @@ def audit_amplification(
         counts=counts,
         provenance=provenance(
             audit_amplification,
-            {
-                "groups": groups, "items": items, "rule": rule, "pool": pool, "match": match, "plurals": plurals,
-                "min_support": min_support, "item_tolerance": item_tolerance, "top_n": top_n, "tolerance": tolerance, "margin": margin,
-                "balance": balance, "draws": draws, "level": level, "correction": correction, "seed": seed,
-            },
+            {},
             data={name: s.digest for name, s in sources.items()},
             seeds={"resampling": seed},
         ),
-    )  # fmt: skip
+    )
 
 
 def _checked(tolerance: float | Mapping[str, float]) -> float | Mapping[str, float]:

@@ -144,8 +144,16 @@ def balance(
             "bad-alpha", "no such choice for impossible items", given=impossible, available=["drop", "leave"]
         )
     how = Reading(
-        groups=groups, items=items, text=text, id=id, rule=rule, plurals=plurals, min_support=min_support, top_n=top_n, tagger=tagger
-    )  # fmt: skip
+        groups=groups,
+        items=items,
+        text=text,
+        id=id,
+        rule=rule,
+        plurals=plurals,
+        min_support=min_support,
+        top_n=top_n,
+        tagger=tagger,
+    )
     analysis = Analysis()
     sources = open_sources(captions, None, None, how)
     if sources["train"].kind == "counts":
@@ -307,9 +315,13 @@ def _growth(
     )
     images = len(np.unique(outputs.images[outputs.member.any(axis=1)]))
     estimate = Estimate(
-        measure=name, contrast="difference", group="outputs", reference="training data",
-        n=len(prepared.items.names), units={"image": images},
-    )  # fmt: skip
+        measure=name,
+        contrast="difference",
+        group="outputs",
+        reference="training data",
+        n=len(prepared.items.names),
+        units={"image": images},
+    )
     if images < MIN_IMAGES or not np.isfinite(point):
         why = f"only {images} images name a group" if images < MIN_IMAGES else "no item is left in both"
         return estimate, Inference(value=point, level=judging.level, why_not=why)
