@@ -190,7 +190,7 @@ class Estimate:
         group, reference: the two sides, e.g. ``"race=black"`` and ``"race=white"``. `reference` may also name a
             null ("all", "training data").
         given: the stratum, e.g. ``"sentiment=negative"``; None for all rows.
-        value, low, high: the estimate and its interval at `level`; None where `why_not` says why.
+        value, low, high: the estimate and its interval; None where `why_not` says why. level: of the interval.
         p_value, p_adjusted: two-sided unless `method` says otherwise; raw and after multiplicity.
         n: rows used. n_group, n_reference: rows on each side.
         units: sampled dimension → distinct units used, e.g. ``{"text": 40, "term": 80}``.

@@ -84,6 +84,7 @@ def audit_amplification(
         leakage: train attackers that guess the group from (masked) outputs; by default where scikit-learn is installed.
         classifier: any scikit-learn classifier; logistic regression by default. seeds: how many times it is trained.
         draws: bootstrap resamples of images. level: of the intervals. correction: "holm", "bh" or "none".
+        seed: of resamples, nulls and attackers.
 
     Raises:
         DataError: nobody is named, JSON of an unknown shape, a caption that is not text, items that are not 0/1, …

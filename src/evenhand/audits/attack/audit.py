@@ -97,6 +97,7 @@ def attack(
         directions: each ``"woman-man"`` (towards woman, away from man), a pair, a list of pairs, ``"mean:definitional"`` …
         search: beam, greedy, exhaustive, genetic, genetic-practice, single. search_options: of it, e.g. ``{"width": 5}``.
         goal: `untargeted` (any other label), `targeted` (`target`), `minimise` or `maximise` (`score` by `amount`).
+            target: the label of a targeted goal. amount: by which a minimised or maximised score must move.
         labels: the scores that are label probabilities, or the labels that a subject answers with. score, threshold: one score and where its label changes.
         n, min_similarity, min_gain, max_rank, max_target, inflections: see `evenhand.embeddings.Rules`.
         strength: length of the step; by default of the sum and difference of unit vectors itself.
@@ -105,12 +106,14 @@ def attack(
         definitional: `apart` also tests without words that say the attribute itself (he → she); `include` does not.
             definitional_words: further such words.
         fluency: "ngram", "none", a KenLM file, "masked:NAME", "causal:NAME", or a function; see
-            `evenhand.embeddings.fluency`. fluency_ratio: least p(altered)/p(original).
+            `evenhand.embeddings.fluency`. fluency_ratio: least p(altered)/p(original). fluency_order: words of an n-gram.
+            fluency_pmi: set the words' own frequencies aside.
         corpus: further texts (a list, or a file) that the n-gram model is trained on.
         tagger: from words to parts of speech (a function, or "module:attr"); candidates must keep theirs.
         max_changed: most of a text's words that may change, as a share. max_queries: for one text in one direction.
         placebos: random directions. holdout: share of texts on which the alterations that carried flips are confirmed.
         tolerance: excess over the placebos (a difference of rates) that counts as even-handed, declared beforehand.
+        level: of the intervals. correction: "holm", "bh" or "none", over the claims that are judged.
         limit, fold_case: of the embeddings. seed: of placebos, halves and random searches.
         journal, repeats, batch_size, budget, rate, executor, progress: as in `audit_text`.
 
