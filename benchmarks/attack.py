@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from evenhand.audits.attack.audit import attack
+from evenhand.embeddings._matrix import from_arrays
 from evenhand.embeddings.neighbours import BLOCK_BYTES, nearest
 from evenhand.embeddings.ngram import tokens_of, train
-from evenhand.embeddings.vectors import from_arrays, vectors
+from evenhand.embeddings.vectors import vectors
 from evenhand.plans.genetic import _Run
 
 

@@ -12,24 +12,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from evenhand._version import __version__ as __version__
+from evenhand.measures import DIRECT as _DIRECT
 
 if TYPE_CHECKING:
     from evenhand import measures, sklearn, testing
+    from evenhand._changes import compare, merge
     from evenhand._errors import EvenhandError
     from evenhand._model import (
-        Contrast,
         Estimate,
         Exhibit,
         Factor,
         Finding,
-        Measure,
         Observations,
         Plan,
         Probes,
         Replies,
         Subject,
     )
-    from evenhand._result import Note, Result, compare, merge
+    from evenhand._record import Note
+    from evenhand._result import Result
     from evenhand._run import ask
     from evenhand._store import Journal
     from evenhand.audits.amplification.audit import audit_amplification
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from evenhand.audits.predictions.notebook import regression_table
     from evenhand.audits.scores.audit import audit_scores
     from evenhand.audits.text.audit import audit_text
+    from evenhand.measures.row import Measure
     from evenhand.plans import Rewrite, rewrite
     from evenhand.plans.templates import Templates, templates
     from evenhand.subjects import subject
@@ -47,15 +49,14 @@ if TYPE_CHECKING:
 
 _PUBLIC: dict[str, str] = {
     "Balanced": "evenhand.audits.amplification.balance",
-    "Contrast": "evenhand._model",
     "Estimate": "evenhand._model",
     "EvenhandError": "evenhand._errors",
     "Exhibit": "evenhand._model",
     "Factor": "evenhand._model",
     "Finding": "evenhand._model",
     "Journal": "evenhand._store",
-    "Measure": "evenhand._model",
-    "Note": "evenhand._result",
+    "Measure": "evenhand.measures.row",
+    "Note": "evenhand._record",
     "Observations": "evenhand._model",
     "Plan": "evenhand._model",
     "Probes": "evenhand._model",
@@ -73,9 +74,9 @@ _PUBLIC: dict[str, str] = {
     "audit_scores": "evenhand.audits.scores.audit",
     "audit_text": "evenhand.audits.text.audit",
     "balance": "evenhand.audits.amplification.balance",
-    "compare": "evenhand._result",
+    "compare": "evenhand._changes",
     "measures": "evenhand.measures",
-    "merge": "evenhand._result",
+    "merge": "evenhand._changes",
     "regression_table": "evenhand.audits.predictions.notebook",
     "rewrite": "evenhand.plans",
     "sklearn": "evenhand.sklearn",
@@ -86,6 +87,25 @@ _PUBLIC: dict[str, str] = {
     "texts": "evenhand.texts",
 }
 """Public name → where it lives. Imported when first used: `import evenhand` stays fast and loads nothing heavy."""
+
+_DIRECT |= dict.fromkeys(
+    (
+        "adverse_impact_auc",
+        "average_score_difference",
+        "compare",
+        "concurrent_validity_difference",
+        "disparate_impact",
+        "equal_opportunity_difference",
+        "equalised_odds_difference",
+        "mae_ratio",
+        "mean_residual_difference",
+        "rmse_ratio",
+        "selection_rate_difference",
+        "selection_rate_ratio",
+        "standardised_mean_difference",
+    ),
+    "evenhand.audits.predictions.metrics",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -101,7 +121,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Balanced",
-    "Contrast",
     "Estimate",
     "EvenhandError",
     "Exhibit",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from evenhand._model import Exhibit, Finding
-from evenhand._result import Note
+from evenhand._record import Note
 
 
 @dataclass(kw_only=True)

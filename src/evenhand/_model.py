@@ -5,9 +5,8 @@ Imports nothing of ours. Everything here is frozen, keyword-only and columnar: a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -19,8 +18,6 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Scalar: TypeAlias = str | int | float | bool | None
 Verdict: TypeAlias = Literal["disparity", "within tolerance", "inconclusive"]
-
-EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,49 +162,6 @@ class Observations:
         )
 
 
-class MeasureFunction(Protocol):
-    """``(columns, weights[..., n]) -> values[...]``; NaN where undefined."""
-
-    def __call__(self, columns: Columns, weights: FloatArray, /) -> FloatArray: ...
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Measure:
-    """A named function from columns and weights to a number.
-
-    Args:
-        name: as it appears in results, e.g. ``"mean score"``.
-        function: ``(columns, weights[..., n]) -> values[...]``.
-        needs: the columns it reads.
-        better: which direction is better for a group, or None where neither is.
-        reference: paper and formula.
-    """
-
-    name: str
-    function: MeasureFunction
-    needs: tuple[str, ...] = ("score",)
-    better: Literal["higher", "lower"] | None = None
-    reference: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Contrast:
-    """How two groups' values become one number, and its value when they are equal.
-
-    Args:
-        name: ``"difference"``, ``"ratio"``, …
-        function: ``(value of the group, value of the reference) -> contrast``.
-        null: the contrast of equal values.
-        forward, back: to and from the scale on which the sampling distribution is nearly normal.
-    """
-
-    name: str
-    function: Callable[[FloatArray, FloatArray], FloatArray]
-    null: float
-    forward: Callable[[FloatArray], FloatArray] = lambda v: v
-    back: Callable[[FloatArray], FloatArray] = lambda v: v
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
     """One comparison of two groups with its uncertainty.
@@ -217,7 +171,7 @@ class Estimate:
         group, reference: the two sides, e.g. ``"race=black"`` and ``"race=white"``. `reference` may also name a
             null ("all", "training data").
         given: the stratum, e.g. ``"sentiment=negative"``; None for all rows.
-        value, low, high: the estimate and its interval at `level`; None where `why_not` says why.
+        value, low, high: the estimate and its interval; None where `why_not` says why. level: of the interval.
         p_value, p_adjusted: two-sided unless `method` says otherwise; raw and after multiplicity.
         n: rows used. n_group, n_reference: rows on each side.
         units: sampled dimension → distinct units used, e.g. ``{"text": 40, "term": 80}``.

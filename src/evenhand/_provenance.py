@@ -3,15 +3,54 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import hashlib
+import inspect
 import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+from evenhand._record import Record
+from evenhand._version import __version__
 
 PACKAGES = ("numpy", "scipy", "pyarrow")
+
+
+P = ParamSpec("P")
+R = TypeVar("R", bound=Record)
+
+
+def tells_its_call(*without: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """For the door of an audit: the arguments of the call go into the provenance of its result, defaults included.
+
+    Args:
+        without: parameters that are data or machinery, and are not repeated. What the door itself puts into its
+            provenance (names it resolved) stays; None is left out.
+    """
+
+    def wrap(door: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(door)
+        unknown = set(without) - set(signature.parameters)
+        if unknown:
+            raise TypeError(f"{door.__name__} has no parameter {sorted(unknown)}")
+
+        @functools.wraps(door)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            result = door(*args, **kwargs)
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            told = result.provenance["call"]
+            given = {k: v for k, v in bound.arguments.items() if k not in without and v is not None}
+            whole = {**told, "arguments": {**given, **told["arguments"]}}
+            return replace(result, provenance={**result.provenance, "call": whole})
+
+        return call
+
+    return wrap
 
 
 def provenance(
@@ -23,8 +62,6 @@ def provenance(
     **more: Any,
 ) -> dict[str, Any]:
     """A plain record of one call."""
-    from evenhand._version import __version__
-
     versions = {"evenhand": __version__, "python": platform.python_version()}
     for name in PACKAGES:
         try:

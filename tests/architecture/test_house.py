@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import evenhand as eh
+
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "src" / "evenhand").rglob("*.py"))
+PACKAGE = ROOT / "src" / "evenhand"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
 HEAVY = (
     "scipy.stats",
     "pandas",
@@ -45,23 +48,46 @@ def code_lines(path: Path) -> int:
     )
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_file_stays_within_400_code_lines(path: Path) -> None:
+LONG_FILES = {
+    "audits/predictions/audit.py",
+    "audits/predictions/claims.py",
+    "audits/scores/exhibits.py",
+    "audits/text/audit.py",
+    "subjects/service.py",
+}
+"""Files above 330 code lines today. An entry that is no longer needed fails, too."""
+LONG_FUNCTIONS = {"audits/predictions/exhibits.py:curves", "audits/predictions/rows.py:gather"}
+"""Functions above 60 lines with their signature, whose signature is not what is generated from."""
+
+
+def test_a_file_stays_within_330_code_lines() -> None:
     """A file that outgrows its room is split."""
-    assert code_lines(path) <= 400
+    long = {str(path.relative_to(PACKAGE)) for path in SOURCES if code_lines(path) > 330}
+    assert long == LONG_FILES
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_function_stays_within_60_lines_of_code(path: Path) -> None:
-    """Docstrings do not count: a formula and its source are welcome."""
-    long = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
-            length = (node.end_lineno or 0) - body[0].lineno + 1
-            if length > 60:
-                long.append((node.name, length))
-    assert long == []
+def function_lines(node: ast.FunctionDef | ast.AsyncFunctionDef, *, signature: bool) -> int:
+    """Lines of a function without its docstring: a formula and its source are welcome."""
+    body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
+    lines = (node.end_lineno or 0) - body[0].lineno + 1
+    return lines + (node.body[0].lineno - node.lineno if signature else 0)
+
+
+def test_a_function_stays_within_60_lines_with_its_signature() -> None:
+    """Doors of audits and commands are generated from their signatures, so theirs do not count."""
+    doors = {
+        home.removeprefix("evenhand.").replace(".", "/") + f".py:{name}" for name, home in eh._PUBLIC.items()
+    }
+    long = set()
+    for path in SOURCES:
+        where = str(path.relative_to(PACKAGE))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                name = f"{where}:{node.name}"
+                generated = name in doors or where.startswith("cli/")
+                if function_lines(node, signature=not generated) > 60:
+                    long.add(name)
+    assert long == LONG_FUNCTIONS
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand._model import Estimate, Exhibit, Finding
-from evenhand._result import Note, Result
+from evenhand._record import Note
+from evenhand._result import Result
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

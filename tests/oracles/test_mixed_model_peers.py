@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
+from mixed_model import mixed_model
 
 from evenhand.stats.crossed import difference
-from evenhand.stats.mixed import mixed_model
 
 
 def test_reml_and_mean_squares_and_statsmodels_agree_on_a_balanced_grid():

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+import evenhand as eh
 from evenhand.measures import identity_auc, scores
 from evenhand.stats.crossed import difference
 from evenhand.stats.two_samples import welch
@@ -30,9 +31,10 @@ def race(data):
 def test_mean_positive_scores_by_race(race):
     """Asian .164781, black and hispanic .108795, white .036113."""
     expected = {"asian": 0.164781, "black": 0.108795, "hispanic": 0.108795, "white": 0.036113}
-    for group, value in expected.items():
-        weights = (race["adjective"] == group).astype(float)
-        assert scores.mean({"score": race["positive"]}, weights) == pytest.approx(value, abs=1e-6)
+    columns = {"score": race["positive"], "race": race["adjective"], "case": race["case"].astype(str)}
+    result = eh.audit_scores(columns, scores="score", groups="race", units="case")
+    shown = {row["group"]: row["mean"] for row in result.exhibits["scores by group"].rows()}
+    assert shown == pytest.approx(expected, abs=1e-6)
 
 
 def test_asian_against_white_by_rows_by_case_and_over_names_and_nouns(race):

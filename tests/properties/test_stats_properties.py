@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evenhand.stats.crossed import difference
 from evenhand.stats.multiplicity import benjamini_hochberg, holm
-from evenhand.stats.rates import agresti_caffo, newcombe, wilson
+from evenhand.stats.rates import newcombe, wilson
 
 P = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=12)
 
@@ -33,7 +33,6 @@ def test_intervals_of_rates_contain_their_estimate_and_stay_in_range(x, n, y, m)
     gap = newcombe(x, n, y, m)
     assert -1 <= gap.low <= gap.value + 1e-12
     assert gap.value - 1e-12 <= gap.high <= 1
-    assert agresti_caffo(x, n, y, m).p_value == gap.p_value
 
 
 @settings(max_examples=60, deadline=None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from planted_words import planted
 
 from evenhand.audits.attack.audit import attack
-from evenhand.embeddings.planted import planted
 
 SPACES = [planted(clusters=20, size=6, seed=s) for s in range(5)]
 

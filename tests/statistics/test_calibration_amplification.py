@@ -8,8 +8,9 @@ from scipy import sparse
 
 from evenhand._model import IntArray
 from evenhand.audits.amplification.corpus import Corpus
-from evenhand.audits.amplification.findings import Judging, findings, resample
+from evenhand.audits.amplification.findings import findings
 from evenhand.audits.amplification.panel import corpus_blocks, panel
+from evenhand.audits.amplification.resampling import Judging, resample
 
 
 def corpus(rng: np.random.Generator, images: IntArray, who: IntArray, item: IntArray, items: int) -> Corpus:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from planted_words import planted
 
 import evenhand as eh
 from evenhand._errors import DataError, SubjectError, UsageError
@@ -16,7 +17,6 @@ from evenhand.audits.attack.placebos import asymmetry, mean_of_sides, rank_p
 from evenhand.cli import run
 from evenhand.embeddings import Rules, alterations, direction
 from evenhand.embeddings.dictionary import Alterations
-from evenhand.embeddings.planted import planted
 
 SPACE = planted(clusters=20, seed=3)
 TEXTS = SPACE.sentences(90, seed=1)

@@ -14,9 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from evenhand._changes import compare, merge
 from evenhand._errors import DataError, UsageError
 from evenhand._model import Estimate, Exhibit, Finding
-from evenhand._result import TABLE, Note, Result, compare, merge
+from evenhand._record import TABLE, Note
+from evenhand._result import Result
 
 
 def finding(

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand._model import Estimate, Exhibit, Finding
-from evenhand._result import Note, Result
+from evenhand._record import Note
+from evenhand._result import Result
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 reals = st.floats(allow_nan=True, allow_infinity=True)

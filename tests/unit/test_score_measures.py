@@ -125,13 +125,3 @@ def test_a_subgroup_without_positives_has_no_subgroup_auc():
     found = identity_auc.subgroup_auc([0.1, 0.2, 0.3], [0, 0, 1], [1, 1, 0])
     assert found.value is None
     assert found.why_not
-
-
-def test_the_mean_measure_takes_any_stack_of_weights():
-    """Weights (2, 3, n) give values (2, 3); all-zero weights give NaN."""
-    weights = np.ones((2, 3, 4))
-    weights[1, 2] = 0
-    values = scores.mean({"score": np.array([1.0, 2, 3, np.nan])}, weights)
-    assert values.shape == (2, 3)
-    assert values[0, 0] == 2.0
-    assert np.isnan(values[1, 2])

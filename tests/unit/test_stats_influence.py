@@ -7,7 +7,7 @@ import pytest
 
 from evenhand._errors import UsageError
 from evenhand.stats.crossed import difference
-from evenhand.stats.influence import carried, fragile_significance, influence
+from evenhand.stats.influence import carried, influence
 
 
 def sample(shift: float = 0.0, seed: int = 0):
@@ -62,14 +62,6 @@ def test_a_unit_that_is_a_whole_group_is_marked_undefined_and_first():
     found = influence([1.0, 2, 3], a=[1, 0, 0], b=[0, 1, 1], units={"u": [5, 6, 7]}, unit="u")
     assert found.codes[0] == 5
     assert np.isnan(found.without[0])
-
-
-def test_an_insignificant_difference_needs_no_removal():
-    """() where there is nothing to undo, None where five removals do not undo it."""
-    score, a, units = sample(0.0, seed=1)
-    assert fragile_significance(score, a=a, b=~a, units=units, unit="term") == ()
-    score, a, units = sample(0.5)
-    assert fragile_significance(score, a=a, b=~a, units=units, unit="term") is None
 
 
 def test_a_share_outside_the_unit_interval_is_named():

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from evenhand import reports
+from evenhand._files import write_whole
 from evenhand._result import Result
 from evenhand._spec import Spec, to_toml
 
@@ -57,8 +58,7 @@ def write_all(result: Result, out: Path, spec: Spec | None = None) -> dict[str, 
         written[name] = out / name
         write(written[name])
     if spec is not None:
-        written["audit.toml"] = out / "audit.toml"
-        written["audit.toml"].write_text(to_toml(spec), encoding="utf-8")
+        written["audit.toml"] = write_whole(out / "audit.toml", to_toml(spec))
     return written
 
 

@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from evenhand import reports
+from evenhand._changes import compare
 from evenhand._errors import UsageError
-from evenhand._result import Result, compare
+from evenhand._files import write_whole
+from evenhand._result import Result
 
 ResultFile = Annotated[Path, typer.Argument(help="A result.json that an audit wrote.")]
 
@@ -54,8 +56,7 @@ def report(
     if out is None:
         typer.echo(rendered, nl=not rendered.endswith("\n"))
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(rendered, encoding="utf-8")
+    write_whole(out, rendered)
     typer.echo(f"Written: {out}", err=True)
 
 

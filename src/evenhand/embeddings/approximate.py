@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import UsageError
+from evenhand.embeddings._matrix import Matrix, Vectors
 from evenhand.embeddings.neighbours import Nearest, nearest
-from evenhand.embeddings.vectors import Matrix, Vectors
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

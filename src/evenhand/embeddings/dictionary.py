@@ -20,9 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import DataError, UsageError
+from evenhand._files import write_whole
+from evenhand.embeddings._matrix import Matrix, Vectors
 from evenhand.embeddings.directions import Direction, gender_words, loaded
 from evenhand.embeddings.neighbours import nearest
-from evenhand.embeddings.vectors import Matrix, Vectors
 
 Kind: TypeAlias = Literal["definitional", "directional", "both ways", "inflection"]
 Codes = npt.NDArray[np.int64]
@@ -265,9 +266,7 @@ class Alterations:
             d: {w: [asdict(a) for a in found] for w, found in e.items()} for d, e in self.entries.items()
         }
         document = {"format": "evenhand-alterations/1", "vectors": self.vectors, "rules": asdict(self.rules)}
-        Path(path).write_text(
-            json.dumps({**document, "entries": listed}, ensure_ascii=False), encoding="utf-8"
-        )
+        write_whole(path, json.dumps({**document, "entries": listed}, ensure_ascii=False))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Alterations:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import DataError, UsageError
-from evenhand.embeddings.vectors import Matrix, Vectors
+from evenhand.embeddings._matrix import Matrix, Vectors
 
 SHIPPED = ("definitional", "equalize")
 """Lists of pairs in the package (tolga-b/debiaswe, MIT; Bolukbasi et al. 2016); the woman's word comes first."""

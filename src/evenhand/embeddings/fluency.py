@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray
+from evenhand.embeddings._matrix import Vectors
 from evenhand.embeddings.ngram import NGram, load, tokens_of, train
-from evenhand.embeddings.vectors import Vectors
 
 Ids = npt.NDArray[np.int64]
 Scorer = Callable[[Sequence[str]], Sequence[float]]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import UsageError
-from evenhand.embeddings.vectors import Matrix, Vectors
+from evenhand.embeddings._matrix import Matrix, Vectors
 
 GROUP = 32
 BLOCK_BYTES = 100 << 20

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import DataError
+from evenhand.embeddings._matrix import Matrix, Vectors, from_arrays
 from evenhand.embeddings.decimals import Bytes, Places, decimals
-from evenhand.embeddings.vectors import Matrix, Vectors, from_arrays
 
 BLOCK = 1 << 22
 MOST_BAD = 0.05

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from evenhand._errors import UsageError
 
-MEASURES: dict[str, str] = {
+OTHERS: dict[str, str] = {
     "mean score": "evenhand.measures.scores:MEAN_SCORE",
     "score sensitivity": "evenhand.measures.scores:score_sensitivity",
     "score deviation": "evenhand.measures.scores:score_deviation",
@@ -33,33 +34,27 @@ MEASURES: dict[str, str] = {
     "ratio gap": "evenhand.measures.outcomes:ratio_gap",
     "outcome divergence": "evenhand.measures.outcomes:outcome_divergence",
     "leakage, LIC": "evenhand.measures.leakage:leaked",
-    "average score": "evenhand.measures.regression:MEAN",
-    "concurrent validity": "evenhand.measures.regression:VALIDITY",
-    "RMSE": "evenhand.measures.regression:RMSE",
-    "MAE": "evenhand.measures.regression:MAE",
-    "R²": "evenhand.measures.regression:R2",
-    "mean residual": "evenhand.measures.regression:RESIDUAL",
-    "calibration slope": "evenhand.measures.regression:SLOPE",
-    "calibration level": "evenhand.measures.regression:INTERCEPT",
-    "interval coverage": "evenhand.measures.regression:COVERAGE",
-    "interval width": "evenhand.measures.regression:WIDTH",
     "notebook-2022": "evenhand.measures.notebook:notebook_table",
-    "disparate impact": "evenhand.audits.predictions.metrics:disparate_impact",
-    "selection rate": "evenhand.audits.predictions.metrics:selection_rate_difference",
-    "standardised mean difference": "evenhand.audits.predictions.metrics:standardised_mean_difference",
-    "adverse-impact AUC": "evenhand.audits.predictions.metrics:adverse_impact_auc",
-    "equal opportunity": "evenhand.audits.predictions.metrics:equal_opportunity_difference",
-    "equalised odds": "evenhand.audits.predictions.metrics:equalised_odds_difference",
-    "balanced accuracy": "evenhand.measures.classification:BALANCED",
-    "F1": "evenhand.measures.classification:F1",
-    "generalised entropy index": "evenhand.measures.classification:ENTROPY",
-    "Theil index": "evenhand.measures.classification:THEIL",
-    "Brier score": "evenhand.measures.classification:BRIER",
-    "calibration in the large": "evenhand.measures.classification:BIAS",
     "differential fairness": "evenhand.measures.classification:differential_fairness",
     "conditional demographic disparity": "evenhand.measures.classification:conditional_demographic_disparity",
     "expected calibration error": "evenhand.measures.classification:expected_calibration_error",
 }
+"""Measures that are functions: name → where it lives."""
+ROWS = ("evenhand.measures.regression", "evenhand.measures.classification")
+"""The rooms whose rows are measures: what is listed, claimed, checked and documented follows from the rows."""
+
+
+def _listed() -> dict[str, str]:
+    """Name of a measure → where it lives, rows first read when they are asked for."""
+    from evenhand.measures.row import Measure
+
+    rows = {
+        own.name: f"{room}:{attribute}"
+        for room in ROWS
+        for attribute, own in vars(import_module(room)).items()
+        if isinstance(own, Measure)
+    }
+    return {**OTHERS, **rows}
 
 
 def measure(name: str) -> Any:
@@ -71,9 +66,8 @@ def measure(name: str) -> Any:
     >>> measure("mean score").name
     'mean score'
     """
-    from importlib import import_module
-
-    target = MEASURES.get(name, name)
+    known = _listed()
+    target = known.get(name, name)
     module, _, attribute = target.partition(":")
     try:
         return getattr(import_module(module), attribute)
@@ -83,32 +77,20 @@ def measure(name: str) -> Any:
             "no such measure",
             given=name,
             expected="a name of `evenhand list measures`, or module:attribute",
-            available=MEASURES,
+            available=known,
         ) from None
 
 
-DIRECT: tuple[str, ...] = (
-    "adverse_impact_auc",
-    "average_score_difference",
-    "concurrent_validity_difference",
-    "disparate_impact",
-    "equal_opportunity_difference",
-    "equalised_odds_difference",
-    "mae_ratio",
-    "mean_residual_difference",
-    "rmse_ratio",
-    "selection_rate_difference",
-    "selection_rate_ratio",
-    "standardised_mean_difference",
-)
-"""Functions that compare two groups and return an Estimate. Named, not imported: they stand above the measures."""
+DIRECT: dict[str, str] = {}
+"""Functions that compare two groups and return an Estimate → where they live. `evenhand` itself fills it when it is
+imported: such a comparison needs an audit's claims, which stand above the measures."""
 
 
 def __getattr__(name: str) -> Any:
     if name in DIRECT:
-        from importlib import import_module
-
-        return getattr(import_module("evenhand.audits.predictions.metrics"), name)
+        return getattr(import_module(DIRECT[name]), name)
+    if name == "MEASURES":
+        return _listed()
     raise AttributeError(f"module 'evenhand.measures' has no attribute {name!r}")
 
 

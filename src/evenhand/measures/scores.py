@@ -13,29 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import UsageError
-from evenhand._model import BoolArray, Columns, FloatArray, Measure
+from evenhand._model import BoolArray, FloatArray
+from evenhand.measures.row import Measure
 from evenhand.stats.interval import Inference
 from evenhand.stats.paired import paired
 from evenhand.stats.rates import wilson
 
-
-def mean(columns: Columns, weights: FloatArray) -> FloatArray:
-    """Weighted mean of the column ``score``: Σwx/Σw for each row of weights; NaN where all weights are 0.
-
-    Args:
-        columns: ``score`` (n,), rows that are not finite count as absent. weights: (..., n).
-
-    >>> mean({"score": np.array([1.0, 3.0, np.nan])}, np.array([[1.0, 1, 1], [0, 2, 0]])).tolist()
-    [2.0, 3.0]
-    """
-    x = np.asarray(columns["score"], dtype=float)
-    known = np.isfinite(x)
-    below = weights @ known.astype(float)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((weights @ np.where(known, x, 0.0)) / below)
-
-
-MEAN_SCORE = Measure(name="mean score", function=mean, needs=("score",), reference="arithmetic mean, Σwx/Σw")
+MEAN_SCORE = Measure(
+    name="mean score", tolerance=0.1, widest=True, reference="arithmetic mean, Σwx/Σw; compared by difference"
+)
+"""The claim of the audits of scores and texts; what two groups' rows give is inferred over the sampled units."""
 
 
 def _wide(scores: npt.ArrayLike) -> FloatArray:

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from evenhand._model import BoolArray, IntArray
+from evenhand.embeddings._matrix import Vectors
 from evenhand.embeddings.dictionary import Chosen, Pools
 from evenhand.embeddings.fluency import Contexts, Fluency, contexts_of, passes
-from evenhand.embeddings.vectors import Vectors
 from evenhand.plans._rewriting import article_like
 from evenhand.plans._words import match_case
 from evenhand.plans.search import TextTasks

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand._errors import UsageError
 
 if TYPE_CHECKING:
-    from evenhand._result import Result
+    from evenhand._record import Record
 
 REPORTS: dict[str, str] = {
     "csv": "evenhand.reports.csv:render",
@@ -21,7 +21,7 @@ REPORTS: dict[str, str] = {
 """Name → where the renderer is. A new format is one module and one line here."""
 
 
-def render(result: Result, kind: str, **options: Any) -> str:
+def render(result: Record, kind: str, **options: Any) -> str:
     """`result` as `kind`, a name of `REPORTS`; `options` go to that renderer.
 
     Raises:

@@ -2,13 +2,12 @@
 
 The channels that each kind reads from `Exhibit.encode` are in its docstring; a channel names a column unless it says
 otherwise. Columns get neutral names (``c0``, ``c1``, …) in the specification, because Vega-Lite reads dots and brackets
-in a field's name as paths; the reader sees the real names as titles. Text colours are ``currentColor``, so that
-the page decides between light and dark.
+in a field's name as paths; the reader sees the real names as titles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -28,59 +27,17 @@ from evenhand.reports.frame import (
     thin,
     unique,
 )
+from evenhand.reports.look import (
+    CONFIG,
+    MUTED,
+    PALETTE,
+    VERDICT_COLORS,
+    VERDICT_SHAPES,
+    group_color,
+    line_at,
+    tolerance_band,
+)
 from evenhand.reports.words import number, visible
-
-INK = "currentColor"
-CONFIG: Spec = {
-    "background": None,
-    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
-    "view": {"stroke": None},
-    "axis": {
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "titleOpacity": 0.75,
-        "gridColor": INK,
-        "gridOpacity": 0.1,
-        "domainColor": INK,
-        "domainOpacity": 0.35,
-        "tickColor": INK,
-        "tickOpacity": 0.35,
-    },
-    "axisX": {"labelFlush": False, "tickCount": 7, "labelSeparation": 8, "labelOverlap": "greedy"},
-    "axisY": {"labelLimit": 340},
-    "legend": {
-        "orient": "top",
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "columns": 4,
-        "labelLimit": 200,
-        "symbolOpacity": 1,
-    },
-}
-
-
-PALETTE = ("#3d7cc9", "#d67a2c", "#2b9c86", "#b0559b", "#8b8f2f", "#7c6bd0", "#c2504a", "#6f7f8f")
-"""Group colours: told apart by most kinds of colour vision, and legible on white and on near-black."""
-VERDICT_COLORS = {
-    "disparity": "#c8452f",
-    "inconclusive": "#b7842a",
-    "within tolerance": "#2f8f6b",
-    "not judged": "#6f7f8f",
-}
-VERDICT_SHAPES = {
-    "disparity": "diamond",
-    "inconclusive": "circle",
-    "within tolerance": "square",
-    "not judged": "circle",
-}
-MUTED = "#7f8a96"
-
 
 Maker: TypeAlias = Callable[[Frame], Spec]
 
@@ -144,11 +101,8 @@ def forest(frame: Frame) -> Spec:
     bounds = [b for b in (encode.get("tolerance") or []) if b is not None]
     numbers = [v for name in (value, low, high) for v in frame.columns[name] if isinstance(v, float)]
     log = null == 1.0 and all(v > 0 for v in [*numbers, *bounds])
-    scale = (
-        {"type": "log", "nice": False, "padding": 12}
-        if log
-        else {"zero": False, "nice": False, "padding": 12}
-    )
+    scale: Spec = {"type": "log"} if log else {"zero": False}
+    scale |= {"nice": False, "padding": 12}
     position = {
         "scale": scale,
         "axis": {"format": "~g"},
@@ -161,7 +115,7 @@ def forest(frame: Frame) -> Spec:
     colors = {"domain": used, "range": [VERDICT_COLORS[v] for v in used]}
     shapes = {"domain": used, "range": [VERDICT_SHAPES[v] for v in used]}
     tone = {"field": verdict, "type": "nominal", "scale": colors, "title": None}
-    layers: list[Spec] = [*_tolerance_band(encode.get("tolerance"), position), _line_at(null, "x", dash=[])]
+    layers: list[Spec] = [*tolerance_band(encode.get("tolerance"), position), line_at(null, "x", dash=[])]
     layers += [
         {
             "mark": {"type": "rule", "strokeWidth": 2, "aria": False},
@@ -201,7 +155,7 @@ def density(frame: Frame) -> Spec:
     x = frame.add(title, [s[0] for s in steps])
     y = frame.add("share", [s[1] for s in steps])
     color = frame.add(frame.title_of("color") if "color" in encode else "", [s[2] for s in steps])
-    tone = _tone(frame, color)
+    tone = group_color(frame, color)
     encoding = {
         "x": frame.encode(x, "quantitative", scale={"zero": False, "nice": False}),
         "y": frame.encode(y, "quantitative", axis={"format": "~%"}, stack=None),
@@ -283,7 +237,7 @@ def line(frame: Frame) -> Spec:
         x, kind, sort=None, **({"scale": {"zero": False}} if kind == "quantitative" else {})
     )
     up = frame.encode(y, "quantitative", scale={"zero": False})
-    tone = _tone(frame, color)
+    tone = group_color(frame, color)
     layers: list[Spec] = []
     if banded:
         edges = {"y": {**up, "field": low}, "y2": {"field": high}}
@@ -293,7 +247,7 @@ def line(frame: Frame) -> Spec:
                 "encoding": {"x": across, "color": tone, **edges},
             }
         )
-    layers += [_line_at(float(rule), "y") for rule in encode.get("rules") or []]
+    layers += [line_at(float(rule), "y") for rule in encode.get("rules") or []]
     points = len(frame.columns[x]) <= 60
     mark = {"type": "line", "strokeWidth": 2, "point": {"size": 28} if points else False}
     layers.append(
@@ -338,7 +292,7 @@ def scatter(frame: Frame) -> Spec:
         upward = {"y": {"field": "a", "type": "quantitative"}, "y2": {"field": "b"}}
         layers.append({"data": {"values": ends}, "mark": rule, "encoding": {**along, **upward}})
     layers.append(
-        {"mark": mark, "encoding": {**place, "color": _tone(frame, color), "tooltip": frame.tooltip()}}
+        {"mark": mark, "encoding": {**place, "color": group_color(frame, color), "tooltip": frame.tooltip()}}
     )
     if few and "label" in encode:
         text = {
@@ -406,7 +360,7 @@ def bars(frame: Frame) -> Spec:
         rows["yOffset"] = {"field": color, "sort": None}
     along = frame.encode(amount, "quantitative")
     mark = {"type": "bar", "cornerRadiusEnd": 2, "height": {"band": 0.8}}
-    tone = _tone(frame, color)
+    tone = group_color(frame, color)
     layers: list[Spec] = [
         {"mark": mark, "encoding": {**rows, "x": along, "color": tone, "tooltip": frame.tooltip()}}
     ]
@@ -415,7 +369,7 @@ def bars(frame: Frame) -> Spec:
         layers.append(
             {"mark": {"type": "rule", "color": "currentColor", "aria": False}, "encoding": {**rows, **edges}}
         )
-    layers += [_line_at(float(rule), "x") for rule in encode.get("rules") or []]
+    layers += [line_at(float(rule), "x") for rule in encode.get("rules") or []]
     groups = len(set(frame.columns[color])) if split else 1
     return {"height": {"step": max(22, 13 * groups + 6), "for": "position"}, "layer": layers}
 
@@ -433,32 +387,3 @@ CHARTS: dict[str, Maker] = {
 """Kind of chart → how it is drawn. `examples` and `trace` are set as text by the HTML report."""
 
 # --- pieces -------------------------------------------------------------------------------------------------------
-
-
-def _line_at(value: float, axis: str, dash: Sequence[int] = (4, 3)) -> Spec:
-    mark = {"type": "rule", "color": INK, "opacity": 0.55, "strokeDash": list(dash), "aria": False}
-    return {
-        "data": {"values": [{}]},
-        "mark": mark,
-        "encoding": {axis: {"datum": value, "type": "quantitative"}},
-    }
-
-
-def _tolerance_band(bounds: Sequence[float | None] | None, position: Spec) -> list[Spec]:
-    if not bounds or len(bounds) != 2 or (bounds[0] is None and bounds[1] is None):
-        return []
-    low, high = bounds
-    if low is None or high is None:
-        return [_line_at(float(b), "x") for b in bounds if b is not None]
-    mark = {"type": "rect", "color": VERDICT_COLORS["within tolerance"], "opacity": 0.12, "aria": False}
-    edges = {"x": {"datum": low, "type": "quantitative", **position}, "x2": {"datum": high}}
-    return [{"data": {"values": [{}]}, "mark": mark, "encoding": edges}]
-
-
-def _tone(frame: Frame, name: str) -> Spec:
-    """Colour by group in order of appearance; no legend where there is one group."""
-    levels = list(dict.fromkeys(frame.columns[name]))
-    colors = [PALETTE[i % len(PALETTE)] for i in range(len(levels))]
-    scale = {"domain": levels, "range": colors}
-    legend: Spec = {} if len(levels) > 1 else {"legend": None}
-    return {"field": name, "type": "nominal", "scale": scale, "title": frame.titles[name] or None, **legend}

@@ -10,17 +10,17 @@ from evenhand.reports.words import visible
 
 if TYPE_CHECKING:
     from evenhand._model import Scalar
-    from evenhand._result import Result
+    from evenhand._record import Record
 
 FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 """What makes a spreadsheet run a cell; full-width forms count in some locales."""
 
 
-def render(result: Result) -> str:
+def render(result: Record) -> str:
     """The columns of ``result.table()``, numbers in full precision, empty cells where there is no value.
 
-    >>> from evenhand._result import Result
-    >>> render(Result(audit="text", title="t"))[:22]
+    >>> from evenhand._record import Record
+    >>> render(Record(audit="text", title="t"))[:22]
     'measure,contrast,group'
     """
     table = result.table()

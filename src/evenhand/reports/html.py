@@ -18,11 +18,11 @@ from evenhand._json import SCHEMA
 from evenhand._model import Exhibit, Finding
 from evenhand.reports import words
 from evenhand.reports.charts import chart
-from evenhand.reports.interval import Axis, picture, shared_axes
+from evenhand.reports.interval import Ruler, picture, shared_axes
 from evenhand.reports.page import AUDITS, Limits, Part, cut, drawing_part, exhibit_part, table_part
 
 if TYPE_CHECKING:
-    from evenhand._result import Result
+    from evenhand._record import Record
 
 MAX_BYTES = 1_450_000
 """A page that would be larger shows less of each table and chart, and says so."""
@@ -30,11 +30,11 @@ MAX_FORESTS = 8
 """Forest plots on one page; the table of estimates holds all measures."""
 
 
-def render(result: Result) -> str:
+def render(result: Record) -> str:
     """`result` as one HTML page under 1.5 MB that needs no network.
 
-    >>> from evenhand._result import Result
-    >>> page = render(Result(audit="text", title="<b>toy</b>"))
+    >>> from evenhand._record import Record
+    >>> page = render(Record(audit="text", title="<b>toy</b>"))
     >>> "<h1>&lt;b&gt;toy&lt;/b&gt;</h1>" in page, "Nothing was compared." in page
     (True, True)
     """
@@ -48,7 +48,7 @@ def render(result: Result) -> str:
     return text
 
 
-def _page(result: Result, limits: Limits) -> str:
+def _page(result: Record, limits: Limits) -> str:
     page, drawings = _view(result, limits)
     script = _asset("charts.js") if drawings else ""
     policy = f"script-src '{_digest(script)}'" if drawings else "script-src 'none'"
@@ -71,7 +71,7 @@ def inert_json(value: Any) -> str:
     return text
 
 
-def _view(result: Result, limits: Limits) -> tuple[Part, list[Part]]:
+def _view(result: Record, limits: Limits) -> tuple[Part, list[Part]]:
     forests, drawings = _forests(result)
     parts = []
     shown = list(result.exhibits.values())[: limits.exhibits]
@@ -103,7 +103,7 @@ def _view(result: Result, limits: Limits) -> tuple[Part, list[Part]]:
     return page, drawings
 
 
-def _top(result: Result) -> Part:
+def _top(result: Record) -> Part:
     verdict = result.verdict if result.complete or result.verdict == "disparity" else "inconclusive"
     tone = (verdict or "none").replace(" ", "-")
     title = cut(words.visible(result.title), 200)
@@ -127,7 +127,7 @@ def _top(result: Result) -> Part:
     }
 
 
-def _cards(result: Result, limits: Limits) -> Part:
+def _cards(result: Record, limits: Limits) -> Part:
     """Every disparity in full view and the first inconclusive findings; the others folded, by verdict.
 
     With nothing to worry about, the good news is in full view. All up to a stated number.
@@ -159,7 +159,7 @@ def _cards(result: Result, limits: Limits) -> Part:
     }
 
 
-def _card(f: Finding, axes: dict[tuple[str, str], Axis], limits: Limits) -> Part:
+def _card(f: Finding, axes: dict[tuple[str, str], Ruler], limits: Limits) -> Part:
     e = f.estimate
     adjusted = words.p_words(e.p_adjusted)
     tolerated = f"Tolerance {words.tolerance_words(f)}" if f.tolerance else ""
@@ -185,7 +185,7 @@ def _card(f: Finding, axes: dict[tuple[str, str], Axis], limits: Limits) -> Part
     }
 
 
-def _forests(result: Result) -> tuple[list[Part], list[Part]]:
+def _forests(result: Record) -> tuple[list[Part], list[Part]]:
     """A forest plot for each measure and contrast that has at least two estimates, the first MAX_FORESTS of them."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for f in result.findings:
@@ -224,7 +224,7 @@ def forest_of(findings: Sequence[Finding], title: str) -> Exhibit:
     return Exhibit(title=title, columns=columns, chart="forest", encode={**encode, **more})
 
 
-def _estimates(result: Result, limits: Limits) -> Part | None:
+def _estimates(result: Record, limits: Limits) -> Part | None:
     if not result.findings:
         return None
     ordered = words.worst_first(result.findings)
@@ -252,7 +252,7 @@ def _note(note: Any, limits: Limits) -> Part:
     return {"slug": words.visible(note.slug), "text": cut(words.visible(note.text), 4 * limits.cell)}
 
 
-def _methods(result: Result, limits: Limits) -> list[tuple[str, str]]:
+def _methods(result: Record, limits: Limits) -> list[tuple[str, str]]:
     """Each way of computing that was used, and the measures it was used for."""
     used: dict[str, list[str]] = {}
     for f in result.findings:
@@ -270,7 +270,7 @@ def _methods(result: Result, limits: Limits) -> list[tuple[str, str]]:
     return said
 
 
-def _reading(result: Result) -> list[str]:
+def _reading(result: Record) -> list[str]:
     lines = [
         "Disparity: a gap beyond the tolerance that chance does not explain, after adjustment for the number of comparisons. "
         "Within tolerance: the data show that the gap lies inside it. Inconclusive: the data could do neither. "

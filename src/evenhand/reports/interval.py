@@ -14,7 +14,7 @@ PAD = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Axis:
+class Ruler:
     """The stretch of a contrast's scale that all findings of that contrast share, so that rows can be compared."""
 
     low: float
@@ -30,7 +30,7 @@ class Axis:
         return PAD + min(1.0, max(0.0, share)) * (WIDTH - 2 * PAD)
 
 
-def axis_for(findings: Sequence[Finding]) -> Axis:
+def axis_for(findings: Sequence[Finding]) -> Ruler:
     """An axis that holds every estimate and tolerance; very long intervals are cut (and drawn with an arrow)."""
     null = null_of(findings[0])
     core = [null]
@@ -47,10 +47,10 @@ def axis_for(findings: Sequence[Finding]) -> Axis:
     high = min(max([*core, *ends]), max(core) + reach)
     margin = 0.06 * (high - low) or 1.0
     low, high = low - margin, high + margin
-    return Axis(low=math.exp(low), high=math.exp(high), log=True) if log else Axis(low=low, high=high)
+    return Ruler(low=math.exp(low), high=math.exp(high), log=True) if log else Ruler(low=low, high=high)
 
 
-def shared_axes(findings: Sequence[Finding]) -> dict[tuple[str, str], Axis]:
+def shared_axes(findings: Sequence[Finding]) -> dict[tuple[str, str], Ruler]:
     """One scale for each measure and contrast."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for f in findings:
@@ -58,7 +58,7 @@ def shared_axes(findings: Sequence[Finding]) -> dict[tuple[str, str], Axis]:
     return {key: axis_for(members) for key, members in groups.items()}
 
 
-def picture(finding: Finding, axis: Axis) -> str:
+def picture(finding: Finding, axis: Ruler) -> str:
     """The SVG; empty where there is no estimate. It is decoration: the same numbers stand beside it as text."""
     e = finding.estimate
     if e.value is None:
@@ -78,7 +78,7 @@ def picture(finding: Finding, axis: Axis) -> str:
     )
 
 
-def _outside(value: float, axis: Axis) -> bool:
+def _outside(value: float, axis: Ruler) -> bool:
     return not axis.low <= value <= axis.high
 
 
@@ -92,7 +92,7 @@ def _end(x: float, side: int, *, clipped: bool) -> list[str]:
     return [f'<line class="bar" x1="{x:.1f}" x2="{x:.1f}" y1="{MIDDLE - 4}" y2="{MIDDLE + 4}"/>']
 
 
-def _band(finding: Finding, axis: Axis) -> list[str]:
+def _band(finding: Finding, axis: Ruler) -> list[str]:
     if finding.tolerance is None:
         return []
     low, high = finding.tolerance
@@ -108,7 +108,7 @@ def _band(finding: Finding, axis: Axis) -> list[str]:
     return parts
 
 
-def _tick(value: float, axis: Axis, name: str) -> list[str]:
+def _tick(value: float, axis: Ruler, name: str) -> list[str]:
     x = axis.place(value)
     line = f'<line class="{name}" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{2 * MIDDLE:.0f}"/>'
     return [line, *_word(short(value), x)]

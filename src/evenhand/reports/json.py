@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from evenhand._result import Result
+from evenhand._record import Record, encode
 
 
-def render(result: Result) -> str:
+def render(result: Record) -> str:
     """The same text as ``result.to_json()``."""
-    return result.to_json()
+    return encode(result)

@@ -11,12 +11,12 @@ from evenhand._model import Finding
 from evenhand.reports import words
 
 if TYPE_CHECKING:
-    from evenhand._result import Result
+    from evenhand._record import Record
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(result: Result, *, inconclusive: Literal["skipped", "failure"] = "skipped") -> str:
+def render(result: Record, *, inconclusive: Literal["skipped", "failure"] = "skipped") -> str:
     """One test case for each finding that has a verdict: a disparity fails.
 
     Args:
@@ -25,8 +25,8 @@ def render(result: Result, *, inconclusive: Literal["skipped", "failure"] = "ski
 
     An incomplete audit adds a case that ends in an error, so that it cannot pass unnoticed.
 
-    >>> from evenhand._result import Result
-    >>> 'tests="0"' in render(Result(audit="text", title="t"))
+    >>> from evenhand._record import Record
+    >>> 'tests="0"' in render(Record(audit="text", title="t"))
     True
     """
     if inconclusive not in ("skipped", "failure"):

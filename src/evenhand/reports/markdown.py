@@ -10,16 +10,16 @@ from evenhand.reports import words
 from evenhand.reports.page import AUDITS, cut
 
 if TYPE_CHECKING:
-    from evenhand._result import Result
+    from evenhand._record import Record
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~$])")
 
 
-def render(result: Result, *, limit: int = 200) -> str:
+def render(result: Record, *, limit: int = 200) -> str:
     """Headline, warnings, one table of findings (worst first, at most `limit`), notes and provenance in brief.
 
-    >>> from evenhand._result import Result
-    >>> print(render(Result(audit="text", title="a|b")).splitlines()[0])
+    >>> from evenhand._record import Record
+    >>> print(render(Record(audit="text", title="a|b")).splitlines()[0])
     # a\\|b
     """
     lead = "" if result.complete else "**Incomplete audit.** "
@@ -64,7 +64,7 @@ def _table(findings: list[Finding], limit: int) -> list[str]:
     return [*lines, ""]
 
 
-def _origin(result: Result) -> str:
+def _origin(result: Record) -> str:
     facts = [f"{AUDITS[result.audit]} by evenhand", words.counts_words(result)]
     facts += [
         f"{name}: {cut(str(result.provenance[name]), 120)}"

@@ -9,14 +9,14 @@ from evenhand.reports import words
 from evenhand.reports.page import cut
 
 if TYPE_CHECKING:
-    from evenhand._result import Result
+    from evenhand._record import Record
 
 
-def render(result: Result, *, limit: int = 20) -> str:
+def render(result: Record, *, limit: int = 20) -> str:
     """An HTML fragment with at most `limit` findings, worst first; everything escaped.
 
-    >>> from evenhand._result import Result
-    >>> "<b>" in render(Result(audit="text", title="<b>"))
+    >>> from evenhand._record import Record
+    >>> "<b>" in render(Record(audit="text", title="<b>"))
     False
     """
     head = ("verdict", "comparison", "measure", "estimate", "tolerance")

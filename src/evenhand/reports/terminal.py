@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from evenhand._model import Finding, Verdict
 from evenhand.reports import words
-from evenhand.reports.interval import Axis, shared_axes
+from evenhand.reports.interval import Ruler, shared_axes
 from evenhand.reports.page import AUDITS, cut
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from evenhand._result import Result
+    from evenhand._record import Record
 
 STYLES: dict[Verdict | None, str] = {
     "disparity": "bold red",
@@ -33,7 +33,7 @@ SYMBOLS: dict[Verdict | None, str] = {
 }
 
 
-def render(result: Result, *, width: int | None = None, color: bool | None = None, limit: int = 12) -> str:
+def render(result: Record, *, width: int | None = None, color: bool | None = None, limit: int = 12) -> str:
     """The audit as text, worst findings first.
 
     Args:
@@ -42,8 +42,8 @@ def render(result: Result, *, width: int | None = None, color: bool | None = Non
         color: with ANSI colours; by default only on a terminal, and never where NO_COLOR is set.
         limit: how many findings of each verdict are shown; the rest are counted.
 
-    >>> from evenhand._result import Result
-    >>> print(render(Result(audit="text", title="toy"), width=60, color=False).splitlines()[0])
+    >>> from evenhand._record import Record
+    >>> print(render(Record(audit="text", title="toy"), width=60, color=False).splitlines()[0])
     toy
     """
     terminal = sys.stdout.isatty()
@@ -90,7 +90,7 @@ def _text(text: str, style: str = "") -> Text:
     return Text(text, style=style)
 
 
-def _head(console: Console, result: Result) -> None:
+def _head(console: Console, result: Record) -> None:
     _say(console, cut(words.isolated(result.title), 300), "bold")
     facts = [AUDITS[result.audit], words.counts_words(result)]
     _say(console, ", ".join(f for f in facts if f), "dim")
@@ -101,7 +101,7 @@ def _head(console: Console, result: Result) -> None:
     console.print()
 
 
-def _group(console: Console, findings: list[Finding], axes: dict[tuple[str, str], Axis], limit: int) -> None:
+def _group(console: Console, findings: list[Finding], axes: dict[tuple[str, str], Ruler], limit: int) -> None:
     """Disparities and inconclusive findings in a few lines each, the others in one."""
     if not findings:
         return
@@ -120,7 +120,7 @@ def _group(console: Console, findings: list[Finding], axes: dict[tuple[str, str]
     console.print()
 
 
-def _finding(console: Console, f: Finding, axis: Axis, *, full: bool) -> None:
+def _finding(console: Console, f: Finding, axis: Ruler, *, full: bool) -> None:
     e = f.estimate
     what = f"{words.visible(e.measure)}, {words.visible(e.contrast)}"
     _say(console, f"{cut(words.comparison(f), 200)}  ({cut(what, 120)})", "bold" if full else "", 2)
@@ -142,7 +142,7 @@ def _finding(console: Console, f: Finding, axis: Axis, *, full: bool) -> None:
         _say(console, said, "dim", 4)
 
 
-def bar(f: Finding, axis: Axis, width: int) -> str:
+def bar(f: Finding, axis: Ruler, width: int) -> str:
     """The interval in characters: ``·`` tolerance, ``│`` null, ``─`` interval, ``●`` estimate; empty without one."""
     e = f.estimate
     if e.value is None:

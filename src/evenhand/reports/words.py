@@ -16,7 +16,7 @@ from evenhand._labels import spoken
 from evenhand._model import Finding, Verdict
 
 if TYPE_CHECKING:
-    from evenhand._result import Result
+    from evenhand._record import Record
 
 _BIDI = {*"\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
 _BREAKS = {*"\t\n\r\x0b\x0c\x85\u2028\u2029"}
@@ -216,7 +216,7 @@ def worst_first(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda f: order.get(f.verdict, len(order)))
 
 
-def headline(result: Result) -> str:
+def headline(result: Record) -> str:
     """The verdict of the whole audit, for a reader without statistics."""
     tally = result.verdicts
     bad, unsure, fine = tally["disparity"], tally["inconclusive"], tally["within tolerance"]
@@ -264,7 +264,7 @@ def _could_detect(findings: Sequence[Finding]) -> str:
     return f": this design could have detected {gaps}"
 
 
-def advice(result: Result) -> list[str]:
+def advice(result: Record) -> list[str]:
     """What to do next, one sentence each, worst first."""
     tally = result.verdicts
     lines = []
@@ -287,12 +287,12 @@ def advice(result: Result) -> list[str]:
     return lines
 
 
-def counts_words(result: Result) -> str:
+def counts_words(result: Record) -> str:
     """``3,200 probes, 0 failed``."""
     return ", ".join(f"{n:,} {visible(name)}" for name, n in result.counts.items())
 
 
-def brief(result: Result, limit: int = 12) -> str:
+def brief(result: Record, limit: int = 12) -> str:
     """A few lines for a Python prompt: title, headline, a table of verdicts."""
     state = "" if result.complete else " (incomplete)"
     lines = [f"<Result {result.audit}: {_cut(visible(result.title), 80)}{state}>", headline(result)]

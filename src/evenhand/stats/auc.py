@@ -139,50 +139,6 @@ def auc(
     )
 
 
-def auc_difference(
-    first: tuple[npt.ArrayLike, npt.ArrayLike],
-    second: tuple[npt.ArrayLike, npt.ArrayLike],
-    *,
-    paired: bool = False,
-    level: float = 0.95,
-) -> Inference:
-    """AUC of `first` minus AUC of `second`, each a pair (positive scores, negative scores).
-
-    Args:
-        paired: True where both score the same cases in the same order (two models on one test set); then the
-            covariance of the components is subtracted. False for two groups of different people.
-
-    Raises:
-        UsageError: `unequal-lengths` where paired samples differ in length.
-
-    Source: DeLong et al. (1988).
-
-    >>> p, q = [3.0, 4, 5, 6, 2], [1.0, 2, 3, 0, 4]
-    >>> auc_difference((p, q), (p, q), paired=True).value
-    0.0
-    """
-    check_level(level)
-    method = f"DeLong, {'paired' if paired else 'independent'} AUCs"
-    one, two = placements(*first), placements(*second)
-    if one is None or two is None:
-        return Inference(level=level, method=method, why_not="one of the classes has no score")
-    if min(len(v) for v in (one.positive, one.negative, two.positive, two.negative)) < 2:
-        return Inference(value=one.auc - two.auc, level=level, method=method, why_not="a class has one score")
-    variance = one.variance() + two.variance()
-    if paired:
-        if len(one.positive) != len(two.positive) or len(one.negative) != len(two.negative):
-            raise UsageError("unequal-lengths", "paired AUCs need the same cases in the same order")
-        for v, u, w in (
-            (one.positive, two.positive, one.weight_positive),
-            (one.negative, two.negative, one.weight_negative),
-        ):
-            n = len(v)
-            variance -= 2 * float(np.sum(w**2 * (v - one.auc) * (u - two.auc))) * n / (n - 1)
-    se = float(np.sqrt(max(variance, 0.0)))
-    se = 0.0 if se < 1e-12 else se
-    return from_standard_error(one.auc - two.auc, se, level=level, method=method)
-
-
 def correlation(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95) -> Inference:
     """Pearson's r with Fisher's z interval: artanh r ± z/√(n − 3); p from t = r√((n−2)/(1−r²)).
 

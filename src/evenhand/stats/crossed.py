@@ -28,7 +28,7 @@ Codes = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+class Component:
     """One component of a variance: its size and its degrees of freedom."""
 
     variance: float
@@ -69,7 +69,7 @@ class Dimension:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rows:
+class Crossing:
     """The usable rows of a comparison. `side` is 0 in the group and 1 in the reference; `score` is centred."""
 
     score: FloatArray
@@ -95,7 +95,7 @@ def prepare(
     units: Mapping[str, npt.ArrayLike],
     over: Sequence[str],
     weight: npt.ArrayLike | None = None,
-) -> Rows:
+) -> Crossing:
     """Checked, compacted rows and their sums: what `difference` and `influence` work on.
 
     Rows outside both groups, without a finite score, with weight 0 or with a missing unit (code −1) are dropped.
@@ -133,7 +133,7 @@ def prepare(
     x = x - centre
     dimensions = tuple(_dimension(name, codes[keep], x, w, side) for name, codes in chosen.items())
     dropped = int(np.count_nonzero(asked) - len(x))
-    return Rows(
+    return Crossing(
         score=x, weight=w, side=side, centre=centre, scale=scale, dropped=dropped, dimensions=dimensions
     )
 
@@ -245,7 +245,7 @@ def _finite(x: float) -> float | None:
     return float(x) if np.isfinite(x) else None
 
 
-def _method(rows: Rows) -> str:
+def _method(rows: Crossing) -> str:
     if not rows.dimensions:
         return "Welch's t over rows"
     named = []
@@ -255,7 +255,7 @@ def _method(rows: Rows) -> str:
     return f"difference of means over {' and '.join(named)}, {design} jackknife, Satterthwaite df"
 
 
-def _why_not(rows: Rows) -> str | None:
+def _why_not(rows: Crossing) -> str | None:
     """A reason where this design cannot carry an interval."""
     for side, who in ((0, "the group"), (1, "the reference")):
         n = int(np.count_nonzero(rows.side == side))
@@ -269,7 +269,7 @@ def _why_not(rows: Rows) -> str | None:
     return None
 
 
-def _variance(rows: Rows, means: FloatArray) -> tuple[float, float, dict[str, float]]:
+def _variance(rows: Crossing, means: FloatArray) -> tuple[float, float, dict[str, float]]:
     """(variance of the difference, its df, the dimensions' variances)."""
     if not rows.dimensions:
         parts = _row_parts(rows, means)
@@ -289,14 +289,14 @@ def _variance(rows: Rows, means: FloatArray) -> tuple[float, float, dict[str, fl
     return both, min([df, *(_cap(p, both) for parts in each if len(parts) == 1 for p in parts)]), named
 
 
-def _total(parts: Sequence[Part]) -> float:
+def _total(parts: Sequence[Component]) -> float:
     return float(sum(p.variance for p in parts))
 
 
-def satterthwaite(parts: Sequence[Part], total: float | None = None) -> float:
+def satterthwaite(parts: Sequence[Component], total: float | None = None) -> float:
     """Degrees of freedom of a sum of variance components: V² / Σ Vᵢ²/dfᵢ (Satterthwaite 1946).
 
-    >>> satterthwaite([Part(variance=1.0, df=9), Part(variance=1.0, df=9)])
+    >>> satterthwaite([Component(variance=1.0, df=9), Component(variance=1.0, df=9)])
     18.0
     """
     total = _total(parts) if total is None else total
@@ -311,7 +311,7 @@ def _effective(shares: FloatArray) -> float:
     return max(1.0, float(np.sum(p**2) ** 2 / np.sum(p**4)) - 1.0)
 
 
-def _row_parts(rows: Rows, means: FloatArray) -> list[Part]:
+def _row_parts(rows: Crossing, means: FloatArray) -> list[Component]:
     """Welch's two components; with case weights Σw²(x − m)²/(Σw)², times n/(n − 1)."""
     parts = []
     for side in (0, 1):
@@ -319,27 +319,27 @@ def _row_parts(rows: Rows, means: FloatArray) -> list[Part]:
         w, x = rows.weight[mine], rows.score[mine]
         n = len(w)
         variance = float(np.sum((w * (x - means[side])) ** 2) / w.sum() ** 2 * n / (n - 1))
-        parts.append(Part(variance=variance, df=_effective(w)))
+        parts.append(Component(variance=variance, df=_effective(w)))
     return parts
 
 
-def _dimension_parts(d: Dimension, means: FloatArray) -> list[Part]:
+def _dimension_parts(d: Dimension, means: FloatArray) -> list[Component]:
     """The jackknife variance of one dimension: one part where crossed, one for each group where nested."""
     moved = d.leave_one_out() - means[:, None]
     shares = d.total / d.total.sum(axis=1, keepdims=True)
     if not d.nested:
         n = len(d.levels)
         gap = moved[0] - moved[1]
-        return [Part(variance=float(np.sum(gap**2) * (n - 1) / n), df=_effective(shares.mean(axis=0)))]
+        return [Component(variance=float(np.sum(gap**2) * (n - 1) / n), df=_effective(shares.mean(axis=0)))]
     sizes = d.sizes()
     parts = [
-        Part(variance=float(np.sum(moved[s] ** 2) * (sizes[s] - 1) / sizes[s]), df=_effective(shares[s]))
+        Component(variance=float(np.sum(moved[s] ** 2) * (sizes[s] - 1) / sizes[s]), df=_effective(shares[s]))
         for s in (0, 1)
     ]
     return [_guarded(parts)] if sizes.min() < 10 and sizes.max() > 2 * sizes.min() else parts
 
 
-def _cap(part: Part, total: float) -> float:
+def _cap(part: Component, total: float) -> float:
     """The largest df that a dimension of 1 to 3 degrees of freedom leaves: its own where it makes half of the
     variance, else twice its own. When such a component happens to be small, the estimated df is too large (7 % false
     alarms with 3 texts, 9 % with 2)."""
@@ -348,7 +348,7 @@ def _cap(part: Part, total: float) -> float:
     return part.df * (1.0 if part.variance > total / 2 else 2.0)
 
 
-def _guarded(parts: Sequence[Part]) -> Part:
+def _guarded(parts: Sequence[Component]) -> Component:
     """One part for a small group nested beside a much larger one.
 
     Satterthwaite's df is itself estimated: a small group that happens to vary little makes Welch's test twice as
@@ -359,10 +359,10 @@ def _guarded(parts: Sequence[Part]) -> Part:
     n = [p.df + 1 for p in parts]
     pooled = sum(p.variance * k * p.df for p, k in zip(parts, n, strict=True)) / (n[0] + n[1] - 2)
     variance = max(_total(parts), pooled * (1 / n[0] + 1 / n[1]))
-    return Part(variance=variance, df=min(satterthwaite(parts), 2 * (min(n) - 1)))
+    return Component(variance=variance, df=min(satterthwaite(parts), 2 * (min(n) - 1)))
 
 
-def _cell_part(rows: Rows, means: FloatArray) -> list[Part]:
+def _cell_part(rows: Crossing, means: FloatArray) -> list[Component]:
     """What both dimensions count: the variance of the cells (text × term).
 
     On a complete grid term and text effects cancel in the other dimension's sums, so only the residual of the
@@ -401,11 +401,11 @@ def _cell_part(rows: Rows, means: FloatArray) -> list[Part]:
         inner = float(np.sum(e**2)) * cells / df if df > 0 else 0.0
         outer = float(np.sum(u**2))
         blended = (1 - doubled) * max(df, 1) + doubled * max(cells - 1, 1)
-        parts.append(Part(variance=(1 - doubled) * inner + doubled * outer, df=float(blended)))
+        parts.append(Component(variance=(1 - doubled) * inner + doubled * outer, df=float(blended)))
     return parts
 
 
-def _additive_residual(rows: Rows, means: FloatArray, sweeps: int = 20) -> FloatArray:
+def _additive_residual(rows: Crossing, means: FloatArray, sweeps: int = 20) -> FloatArray:
     """Residuals of score ~ first + second dimension within each group, by alternating projections.
 
     One sweep is exact on a complete grid with equal weights."""
@@ -424,7 +424,7 @@ def _additive_residual(rows: Rows, means: FloatArray, sweeps: int = 20) -> Float
     return np.asarray(e)
 
 
-def cluster_variance(influence: npt.ArrayLike, *clusters: npt.ArrayLike) -> Part:
+def cluster_variance(influence: npt.ArrayLike, *clusters: npt.ArrayLike) -> Component:
     """Cluster-robust variance of any estimate from its influence values, over one or two cluster dimensions.
 
     Args:
@@ -456,9 +456,9 @@ def cluster_variance(influence: npt.ArrayLike, *clusters: npt.ArrayLike) -> Part
         compacts.append(compact)
     df = float(max(min(sizes) - 1, 0))
     if len(clusters) == 1:
-        return Part(variance=variances[0], df=df)
+        return Component(variance=variances[0], df=df)
     levels, cell = _compact(compacts[0] * sizes[1] + compacts[1])
     n = len(levels)
     sums = np.bincount(cell, psi, n)
     minus = float(np.sum(sums**2)) * n / max(n - 1, 1)
-    return Part(variance=max(sum(variances) - minus, *variances), df=df)
+    return Component(variance=max(sum(variances) - minus, *variances), df=df)

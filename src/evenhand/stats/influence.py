@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray
-from evenhand.stats.crossed import Rows, difference, prepare
+from evenhand.stats.crossed import Crossing, prepare
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +79,7 @@ def influence(
     return _influence(rows)
 
 
-def _influence(rows: Rows) -> Influence:
+def _influence(rows: Crossing) -> Influence:
     means = rows.means()
     d = rows.dimensions[0]
     left = d.leave_one_out()
@@ -162,49 +162,3 @@ def carried(
                 fragile=k <= max(1, n // 20),
             )
     return Carried(k=None, of=n, codes=(), value=value, without=None, rule=rule, fragile=False)
-
-
-def fragile_significance(
-    score: npt.ArrayLike,
-    *,
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    units: Mapping[str, npt.ArrayLike],
-    unit: str,
-    over: Sequence[str] | None = None,
-    weight: npt.ArrayLike | None = None,
-    alpha: float = 0.05,
-    most: int = 5,
-) -> tuple[int, ...] | None:
-    """The units, most influential first, without which the difference is no longer significant at `alpha`.
-
-    Args:
-        over: the units generalised over when testing, as in `difference`. most: how many removals are tried.
-
-    Returns:
-        their codes; () where it is not significant to begin with; None where `most` removals do not undo it.
-
-    >>> term = list(range(12))
-    >>> a = [t < 6 for t in term]
-    >>> x = [9, 8, 9, 8, 9, 8, 1, 2, 1, 2, 1, 2]
-    >>> fragile_significance(x, a=a, b=[not t for t in a], units={"term": term}, unit="term") is None
-    True
-    """
-    x = np.asarray(score, dtype=float)
-    in_a, in_b = np.asarray(a, dtype=bool).copy(), np.asarray(b, dtype=bool).copy()
-    codes = np.asarray(units[unit]) if unit in units else None
-    gone: list[int] = []
-    for step in range(most + 1):
-        p = difference(x, a=in_a, b=in_b, units=units, weight=weight, over=over).p_value
-        if p is None or p > alpha:
-            return tuple(gone)
-        if step == most or codes is None:
-            break
-        found = influence(x, a=in_a, b=in_b, units=units, unit=unit, weight=weight)
-        helps = np.nan_to_num(found.change * np.sign(found.value), nan=-np.inf)
-        worst = int(found.codes[int(np.argmax(helps))])
-        gone.append(worst)
-        keep = codes != worst
-        in_a &= keep
-        in_b &= keep
-    return None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr, bdtrc, betaincinv, gammaln
+from scipy.special import bdtr, betaincinv, gammaln
 
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray
@@ -107,28 +107,6 @@ def _pooled_p(hits_a: float, n_a: float, hits_b: float, n_b: float) -> float | N
     se = float(np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b)))
     # Nobody or everybody selected in both groups: the data hold no evidence against equality.
     return tail((hits_a / n_a - hits_b / n_b) / se, None) if se > 0 else 1.0
-
-
-def agresti_caffo(hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float = 0.95) -> Inference:
-    """p_a − p_b with Wald's interval after adding one hit and one miss to each group (Agresti & Caffo 2000).
-
-    Raises:
-        UsageError: `bad-counts`.
-
-    >>> i = agresti_caffo(8, 10, 4, 10)
-    >>> round(i.value, 4), round(i.low, 4), round(i.high, 4)
-    (0.4, -0.0379, 0.7046)
-    """
-    check_level(level)
-    _counts(hits_a, n_a)
-    _counts(hits_b, n_b)
-    method = "Agresti–Caffo interval, pooled score test"
-    if n_a == 0 or n_b == 0:
-        return _no_trials(method, level)
-    p, q = (hits_a + 1) / (n_a + 2), (hits_b + 1) / (n_b + 2)
-    se = float(np.sqrt(p * (1 - p) / (n_a + 2) + q * (1 - q) / (n_b + 2)))
-    on = from_standard_error(p - q, se, level=level, method=method)
-    return on.with_(value=hits_a / n_a - hits_b / n_b, p_value=_pooled_p(hits_a, n_a, hits_b, n_b))
 
 
 def katz(hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float = 0.95) -> Inference:
@@ -361,13 +339,3 @@ def mcnemar_exact(b: int, c: int, *, level: float = 0.95) -> Inference:
         method=method,
         why_not=None if c else "no pair changed the other way: the odds are unbounded",
     )
-
-
-def binomial_tail(hits: int, n: int, rate: float) -> float:
-    """P(X ≥ hits) for X ~ Binomial(n, rate).
-
-    >>> binomial_tail(2, 2, 0.5)
-    0.25
-    """
-    _counts(hits, n)
-    return 1.0 if hits == 0 else float(bdtrc(hits - 1, n, rate))

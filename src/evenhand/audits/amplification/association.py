@@ -9,15 +9,16 @@ from evenhand._estimate import evidence
 from evenhand._judge import judge
 from evenhand._model import Estimate, FloatArray
 from evenhand.audits.amplification import exhibits as show
-from evenhand.audits.amplification.findings import MIN_IMAGES, Judging
+from evenhand.audits.amplification.findings import MIN_IMAGES
 from evenhand.audits.amplification.panel import corpus_blocks, panel, poisson_weights
-from evenhand.audits.amplification.prepare import Prepared, Reading
+from evenhand.audits.amplification.prepare import Matched, Reading
+from evenhand.audits.amplification.resampling import Judging
 from evenhand.measures.association import item_epsilon, shares
 from evenhand.stats.interval import Inference, from_standard_error
 
 
 def association(
-    prepared: Prepared, how: Reading, judging: Judging, analysis: Analysis, *, beside: bool = False
+    prepared: Matched, how: Reading, judging: Judging, analysis: Analysis, *, beside: bool = False
 ) -> None:
     """Tied items, coverage and the association of the whole corpus; `beside` a comparison only the tables."""
     corpus = prepared.train
@@ -41,7 +42,7 @@ def association(
     )
 
 
-def _described(prepared: Prepared, judging: Judging, analysis: Analysis) -> None:
+def _described(prepared: Matched, judging: Judging, analysis: Analysis) -> None:
     """Shares of each item with intervals over images, and two summaries beside their nulls."""
     corpus, groups = prepared.train, prepared.groups
     joint = panel(corpus_blocks(corpus, prepared.images, "train"))
@@ -58,9 +59,19 @@ def _described(prepared: Prepared, judging: Judging, analysis: Analysis) -> None
     null = _independent(point["train"][0], point["train_rows"][0], judging)
     rows = []
     for name, value, replicates, other in (
-        ("mean distance of shares from the groups' overall shares", _distance(point["train"], point["train_rows"])[0], np.concatenate(spread), null[0]),
-        ("differential-fairness epsilon", item_epsilon(point["train"], point["train_rows"]).max(axis=-1)[0], np.concatenate(epsilon), null[1]),
-    ):  # fmt: skip
+        (
+            "mean distance of shares from the groups' overall shares",
+            _distance(point["train"], point["train_rows"])[0],
+            np.concatenate(spread),
+            null[0],
+        ),
+        (
+            "differential-fairness epsilon",
+            item_epsilon(point["train"], point["train_rows"]).max(axis=-1)[0],
+            np.concatenate(epsilon),
+            null[1],
+        ),
+    ):
         rows.append(_one(name, float(value), replicates, other, images, judging, len(prepared.items.names)))
     analysis.findings += judge(
         [evidence(e, i) for e, i in rows], tolerance=None, family="association", correction="none"

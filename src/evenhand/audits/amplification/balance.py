@@ -14,14 +14,16 @@ import numpy as np
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
 from evenhand._estimate import evidence
+from evenhand._files import write_whole
 from evenhand._judge import judge
-from evenhand._model import Estimate, Exhibit, FloatArray
+from evenhand._model import Estimate, Exhibit, FloatArray, Scalar
 from evenhand._table import write_csv
 from evenhand.audits.amplification.corpus import Corpus, Rule
-from evenhand.audits.amplification.findings import MIN_IMAGES, Judging
+from evenhand.audits.amplification.findings import MIN_IMAGES
 from evenhand.audits.amplification.items import Tagger
 from evenhand.audits.amplification.panel import corpus_blocks, panel, poisson_weights
-from evenhand.audits.amplification.prepare import Prepared, Reading, open_sources, prepare
+from evenhand.audits.amplification.prepare import Matched, Reading, open_sources, prepare
+from evenhand.audits.amplification.resampling import Judging
 from evenhand.measures.amplification import mean_amplification
 from evenhand.measures.association import shares, sides
 from evenhand.measures.balancing import Selection, alike, largest, ratios
@@ -78,12 +80,12 @@ class Balanced:
         """
         target = Path(path)
         if target.suffix == ".txt":
-            target.write_text("".join(f"{i}\n" for i in self.ids), encoding="utf-8")
+            write_whole(target, "".join(f"{i}\n" for i in self.ids))
         elif target.suffix == ".csv":
             write_csv(target, {"id": self.ids, "weight": self.weights})
         elif target.suffix in (".jsonl", ".ndjson"):
             rows = (json.dumps({"id": i, "weight": w}) for i, w in zip(self.ids, self.weights, strict=True))
-            target.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+            write_whole(target, "".join(f"{row}\n" for row in rows))
         else:
             raise UsageError(
                 "unknown-format",
@@ -142,8 +144,16 @@ def balance(
             "bad-alpha", "no such choice for impossible items", given=impossible, available=["drop", "leave"]
         )
     how = Reading(
-        groups=groups, items=items, text=text, id=id, rule=rule, plurals=plurals, min_support=min_support, top_n=top_n, tagger=tagger
-    )  # fmt: skip
+        groups=groups,
+        items=items,
+        text=text,
+        id=id,
+        rule=rule,
+        plurals=plurals,
+        min_support=min_support,
+        top_n=top_n,
+        tagger=tagger,
+    )
     analysis = Analysis()
     sources = open_sources(captions, None, None, how)
     if sources["train"].kind == "counts":
@@ -158,7 +168,7 @@ def balance(
 
 
 def balanced(
-    prepared: Prepared,
+    prepared: Matched,
     alpha: float,
     *,
     whole: bool = True,
@@ -212,7 +222,7 @@ def _dealt(chosen: Selection, pattern: Any, sizes: Any, whole: bool, seed: int) 
     return np.asarray(rank < chosen.kept[pattern], dtype=float)
 
 
-def _ids(prepared: Prepared, present: Any) -> list[str]:
+def _ids(prepared: Matched, present: Any) -> list[str]:
     source, corpus = prepared.sources["train"], prepared.train
     if source.ids is None:
         return [str(i) for i in present.tolist()]
@@ -224,36 +234,38 @@ def _ids(prepared: Prepared, present: Any) -> list[str]:
 
 
 def _item_table(
-    prepared: Prepared, before: FloatArray, after: FloatArray, hopeless: Any, impossible: str, alpha: float
+    prepared: Matched, before: FloatArray, after: FloatArray, hopeless: Any, impossible: str, alpha: float
 ) -> Exhibit:
     was, now = ratios(before), ratios(after)
-    columns: dict[str, list[Any]] = {"item": list(prepared.items.names)}
-    for g, group in enumerate(prepared.groups):
-        columns[f"{group} before"] = [int(v) for v in before[g]]
-        columns[f"{group} after"] = [round(float(v), 6) for v in after[g]]
-    columns["ratio before"] = [float(v) if np.isfinite(v) else None for v in was]
-    columns["ratio after"] = [round(float(v), 9) if np.isfinite(v) else None for v in now]
-    columns["what"] = [
-        (
-            "impossible: some group is never named with it"
-            + ("" if impossible == "drop" else "; left as it is")
-        )
-        if h
-        else "emptied by other items' constraints"
-        if after[:, i].sum() == 0 and before[:, i].sum() > 0
-        else "was balanced already"
-        if was[i] <= alpha
-        else "balanced"
-        for i, h in enumerate(hopeless)
-    ]
-    return Exhibit(
-        title=f"Items before and after balancing to a ratio of {alpha:g}",
-        columns=columns,
-        note="Counts of rows that name the item with each group. A missing ratio: some group is never named with the item.",
+
+    def what(i: int) -> str:
+        if hopeless[i]:
+            left = "" if impossible == "drop" else "; left as it is"
+            return f"impossible: some group is never named with it{left}"
+        if after[:, i].sum() == 0 and before[:, i].sum() > 0:
+            return "emptied by other items' constraints"
+        return "was balanced already" if was[i] <= alpha else "balanced"
+
+    rows: list[dict[str, Scalar]] = []
+    for i, item in enumerate(prepared.items.names):
+        row: dict[str, Scalar] = {"item": item}
+        for g, group in enumerate(prepared.groups):
+            row[f"{group} before"] = int(before[g, i])
+            row[f"{group} after"] = round(float(after[g, i]), 6)
+        row["ratio before"] = float(was[i]) if np.isfinite(was[i]) else None
+        row["ratio after"] = round(float(now[i]), 9) if np.isfinite(now[i]) else None
+        rows.append(row | {"what": what(i)})
+    counted = [f"{group} {when}" for group in prepared.groups for when in ("before", "after")]
+    return Exhibit.of(
+        f"Items before and after balancing to a ratio of {alpha:g}",
+        rows,
+        columns=["item", *counted, "ratio before", "ratio after", "what"],
+        note="Counts of rows that name the item with each group. A missing ratio: some group is never named with"
+        " the item.",
     )
 
 
-def add_balanced(prepared: Prepared, judging: Judging, alpha: float, analysis: Analysis) -> None:
+def add_balanced(prepared: Matched, judging: Judging, alpha: float, analysis: Analysis) -> None:
     """In an audit: what balancing would keep, and how far the outputs are from the balanced shares."""
     made, weight = balanced(prepared, alpha, seed=judging.seed)
     analysis.exhibits["balanced"] = made.items
@@ -281,7 +293,7 @@ def add_balanced(prepared: Prepared, judging: Judging, alpha: float, analysis: A
 
 
 def _growth(
-    prepared: Prepared, outputs: Corpus, judging: Judging, weight: FloatArray | None, name: str
+    prepared: Matched, outputs: Corpus, judging: Judging, weight: FloatArray | None, name: str
 ) -> tuple[Estimate, Inference]:
     """Mean amplification with the sides of the training data as it is, from (balanced) training shares to the outputs."""
     from scipy import sparse
@@ -303,9 +315,13 @@ def _growth(
     )
     images = len(np.unique(outputs.images[outputs.member.any(axis=1)]))
     estimate = Estimate(
-        measure=name, contrast="difference", group="outputs", reference="training data",
-        n=len(prepared.items.names), units={"image": images},
-    )  # fmt: skip
+        measure=name,
+        contrast="difference",
+        group="outputs",
+        reference="training data",
+        n=len(prepared.items.names),
+        units={"image": images},
+    )
     if images < MIN_IMAGES or not np.isfinite(point):
         why = f"only {images} images name a group" if images < MIN_IMAGES else "no item is left in both"
         return estimate, Inference(value=point, level=judging.level, why_not=why)

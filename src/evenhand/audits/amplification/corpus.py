@@ -12,7 +12,7 @@ from evenhand._errors import DataError, UsageError
 from evenhand._model import BoolArray, Factor, FloatArray, IntArray
 from evenhand._table import factor, require
 from evenhand.audits.amplification.captions import Tokens, mentions, tokenise, with_plurals
-from evenhand.audits.amplification.sources import ID_COLUMNS, TEXT_COLUMNS, Source, binary, binary_columns
+from evenhand.audits.amplification.sources import ID_COLUMNS, TEXT_COLUMNS, RawCorpus, binary, binary_columns
 from evenhand.terms.groups import GroupWords, group_words, is_group_list
 
 Rule: TypeAlias = Literal["exactly-one", "any", "both"]
@@ -87,7 +87,7 @@ class Corpus:
         return np.asarray(self.member.sum(axis=0), dtype=float)
 
 
-def grouping(groups: Any, sources: Sequence[Source], *, plurals: bool = False) -> Grouping:
+def grouping(groups: Any, sources: Sequence[RawCorpus], *, plurals: bool = False) -> Grouping:
     """Who is compared: a column that every source has, several 0/1 columns, or lists of words.
 
     Raises:
@@ -131,7 +131,7 @@ def _refuse_group(groups: Any, common: set[str]) -> None:
     )
 
 
-def _by_column(column: str, sources: Sequence[Source]) -> Grouping:
+def _by_column(column: str, sources: Sequence[RawCorpus]) -> Grouping:
     levels: dict[str, None] = {}
     for source in sources:
         if source.table is not None:
@@ -145,7 +145,7 @@ def _by_column(column: str, sources: Sequence[Source]) -> Grouping:
     return Grouping(names=tuple(levels), columns=(column,))
 
 
-def named_by(source: Source, tokens: Tokens | None, who: Grouping) -> tuple[BoolArray, BoolArray]:
+def named_by(source: RawCorpus, tokens: Tokens | None, who: Grouping) -> tuple[BoolArray, BoolArray]:
     """(which groups each row names (rows, G), which rows name a person of no group)."""
     if who.words is not None and tokens is not None:
         lists = [who.words.groups[g] for g in who.names]
@@ -239,7 +239,7 @@ def read_items(path: str, text: str) -> dict[str, list[str]]:
 
 
 def build(
-    source: Source,
+    source: RawCorpus,
     who: Grouping,
     items: Items,
     *,
@@ -268,7 +268,7 @@ def build(
     )
 
 
-def annotation(source: Source, who: Grouping, items: Items, rule: Rule, image_of: IntArray) -> Corpus:
+def annotation(source: RawCorpus, who: Grouping, items: Items, rule: Rule, image_of: IntArray) -> Corpus:
     """People annotated in a table (a column that holds the groups' names), as the truth of outputs that are captions.
 
     Items are the columns of their names; items without a column are unknown, so nothing is said about them.
@@ -312,14 +312,14 @@ def annotation(source: Source, who: Grouping, items: Items, rule: Rule, image_of
     )
 
 
-def annotated_truth(sources: Mapping[str, Source]) -> Source | None:
+def annotated_truth(sources: Mapping[str, RawCorpus]) -> RawCorpus | None:
     """The truth, where it is a table of annotated people beside captions."""
     truth = sources.get("truth")
     beside = truth is not None and truth.kind == "labels" and sources["train"].kind == "captions"
     return truth if beside else None
 
 
-def _item_matrix(source: Source, items: Items, tokens: Tokens | None) -> Any:
+def _item_matrix(source: RawCorpus, items: Items, tokens: Tokens | None) -> Any:
     from scipy import sparse
 
     if tokens is not None:
@@ -351,7 +351,7 @@ def _pooled(
     return together, plain, joined, kept
 
 
-def label_items(sources: Sequence[Source], items: Sequence[str] | None, who: Grouping) -> Items:
+def label_items(sources: Sequence[RawCorpus], items: Sequence[str] | None, who: Grouping) -> Items:
     """The item columns of tables of labels: those named, or every 0/1 column that all of them have."""
     if items is not None:
         return Items(names=tuple(items))
@@ -374,7 +374,7 @@ def label_items(sources: Sequence[Source], items: Sequence[str] | None, who: Gro
     return Items(names=tuple(found), how="every 0/1 column of both tables")
 
 
-def image_indices(sources: Sequence[Source]) -> tuple[list[IntArray], int, bool]:
+def image_indices(sources: Sequence[RawCorpus]) -> tuple[list[IntArray], int, bool]:
     """(the image index of each source's rows, number of images in all, whether ids tell which images are the same).
 
     Without ids in every source each row is an image of its own.
@@ -407,7 +407,7 @@ def image_indices(sources: Sequence[Source]) -> tuple[list[IntArray], int, bool]
     return found, start, False
 
 
-def tokens_of(source: Source) -> Tokens | None:
+def tokens_of(source: RawCorpus) -> Tokens | None:
     """The tokens of a corpus of captions."""
     return tokenise(source.texts) if source.kind == "captions" else None
 

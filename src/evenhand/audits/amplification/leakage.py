@@ -16,7 +16,7 @@ from evenhand._judge import judge
 from evenhand._model import Estimate, Exhibit, FloatArray, IntArray
 from evenhand.audits.amplification.captions import all_words, tokenise
 from evenhand.audits.amplification.corpus import Corpus, members
-from evenhand.audits.amplification.prepare import Prepared, truth_of
+from evenhand.audits.amplification.prepare import Matched, truth_of
 from evenhand.measures.leakage import class_weights, cross_fitted, leaked
 from evenhand.stats.interval import from_standard_error
 
@@ -27,7 +27,7 @@ MIN_WORD = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attack:
+class Attackers:
     """Who attacks: wanted (None: where scikit-learn is installed), the classifier, how many seeds."""
 
     wanted: bool | None
@@ -36,16 +36,16 @@ class Attack:
     seed: int
 
 
-def add_leakage(prepared: Prepared, attack: Attack, level: float, analysis: Analysis) -> None:
+def add_leakage(prepared: Matched, attackers: Attackers, level: float, analysis: Analysis) -> None:
     """Findings `leakage` (accuracy) and `LIC` (confidence): outputs minus the human baseline.
 
     Raises:
         UsageError: `extra-missing` where leakage was asked for and scikit-learn is not installed.
     """
-    if attack.wanted is False:
+    if attackers.wanted is False:
         return
     if importlib.util.find_spec("sklearn") is None:
-        if attack.wanted:
+        if attackers.wanted:
             raise UsageError(
                 "extra-missing", "leakage needs scikit-learn", hint="pip install 'evenhand[sklearn]'"
             )
@@ -63,7 +63,7 @@ def add_leakage(prepared: Prepared, attack: Attack, level: float, analysis: Anal
             f" {int(sizes.min())}.",
         )
         return
-    rng = np.random.default_rng(attack.seed)
+    rng = np.random.default_rng(attackers.seed)
     if len(images) > MOST_IMAGES:
         kept = np.sort(rng.choice(len(images), MOST_IMAGES, replace=False))
         analysis.note(
@@ -71,11 +71,11 @@ def add_leakage(prepared: Prepared, attack: Attack, level: float, analysis: Anal
             f"Leakage is measured on {MOST_IMAGES:,} of {len(images):,} images, drawn at random.",
         )
         images, groups = images[kept], groups[kept]
-    scores = _scores(prepared, truth, outputs, images, groups, attack, rng)
-    _report(scores, groups, attack, level, analysis)
+    scores = _scores(prepared, truth, outputs, images, groups, attackers, rng)
+    _report(scores, groups, attackers, level, analysis)
 
 
-def _labelled(prepared: Prepared, truth: Corpus, outputs: Corpus) -> tuple[IntArray, IntArray]:
+def _labelled(prepared: Matched, truth: Corpus, outputs: Corpus) -> tuple[IntArray, IntArray]:
     """(images that truth and outputs share and whose annotation names exactly one group, its code)."""
     shared = np.intersect1d(truth.images, outputs.images)
     rows = np.flatnonzero(np.isin(truth.images, shared))
@@ -88,28 +88,28 @@ def _labelled(prepared: Prepared, truth: Corpus, outputs: Corpus) -> tuple[IntAr
 
 
 def _scores(
-    prepared: Prepared,
+    prepared: Matched,
     truth: Corpus,
     outputs: Corpus,
     images: IntArray,
     groups: IntArray,
-    attack: Attack,
+    attackers: Attackers,
     rng: np.random.Generator,
 ) -> FloatArray:
     """(seeds, 2 corpora, 2 scores, n): right and confident guesses from outputs and from the human baseline."""
-    found = np.zeros((attack.seeds, 2, 2, len(images)))
-    for k in range(attack.seeds):
+    found = np.zeros((attackers.seeds, 2, 2, len(images)))
+    for k in range(attackers.seeds):
         features = _features(prepared, (outputs, truth), images, rng)
         for c, matrix in enumerate(features):
             guesses = cross_fitted(
-                matrix, groups, classifier=attack.classifier, folds=FOLDS, seed=attack.seed + k
+                matrix, groups, classifier=attackers.classifier, folds=FOLDS, seed=attackers.seed + k
             )
             found[k, c] = leaked(guesses, groups)
     return found
 
 
 def _features(
-    prepared: Prepared, corpora: tuple[Corpus, Corpus], images: IntArray, rng: np.random.Generator
+    prepared: Matched, corpora: tuple[Corpus, Corpus], images: IntArray, rng: np.random.Generator
 ) -> tuple[Any, Any]:
     """One row an image of each corpus, drawn at random where it has several; the same words may be used in both."""
     picked = [_one_row(c, images, rng) for c in corpora]
@@ -142,7 +142,9 @@ def _one_row(corpus: Corpus, images: IntArray, rng: np.random.Generator) -> IntA
     return first[images]
 
 
-def _report(scores: FloatArray, groups: IntArray, attack: Attack, level: float, analysis: Analysis) -> None:
+def _report(
+    scores: FloatArray, groups: IntArray, attackers: Attackers, level: float, analysis: Analysis
+) -> None:
     weight = class_weights(groups)
     items, rows = [], []
     for s, (name, what) in enumerate((("leakage", "accuracy"), ("LIC", "confidence-weighted accuracy"))):
@@ -150,7 +152,9 @@ def _report(scores: FloatArray, groups: IntArray, attack: Attack, level: float, 
         gap = ((scores[:, 0, s] - scores[:, 1, s]) * weight).mean(axis=0)
         n = len(groups)
         between = (
-            float((by_seed[:, 0] - by_seed[:, 1]).var(ddof=1) / attack.seeds) if attack.seeds > 1 else 0.0
+            float((by_seed[:, 0] - by_seed[:, 1]).var(ddof=1) / attackers.seeds)
+            if attackers.seeds > 1
+            else 0.0
         )
         se = float(np.sqrt(gap.var(ddof=1) / n + between))
         made = from_standard_error(
@@ -158,7 +162,7 @@ def _report(scores: FloatArray, groups: IntArray, attack: Attack, level: float, 
             se,
             df=float(n - 1),
             level=level,
-            method=f"{attack.seeds} attackers, each guessing images it never saw; class-balanced {what}; paired over images",
+            method=f"{attackers.seeds} attackers, each guessing images it never saw; class-balanced {what}; paired over images",
             detail={"units": {"image": n}},
         )
         estimate = Estimate(
@@ -172,15 +176,20 @@ def _report(scores: FloatArray, groups: IntArray, attack: Attack, level: float, 
         items.append(evidence(estimate, made))
         rows.append((name, what, by_seed))
     analysis.findings += judge(items, tolerance=None, family="leakage", correction="none")
-    analysis.exhibits["leakage"] = Exhibit(
-        title="Leakage: guessing the group from masked outputs",
-        columns={
-            "score": [r[0] for r in rows for _ in range(attack.seeds)],
-            "what": [r[1] for r in rows for _ in range(attack.seeds)],
-            "seed": [attack.seed + k for _ in rows for k in range(attack.seeds)],
-            "outputs": [float(v) for r in rows for v in r[2][:, 0]],
-            "human baseline": [float(v) for r in rows for v in r[2][:, 1]],
-        },
-        note="Chance is 1/groups for the accuracy. Group words are masked, the human baseline has one caption an image and the"
-        " vocabulary of the outputs. Outputs above the baseline give the group away more than people's own captions do.",
+    analysis.exhibits["leakage"] = Exhibit.of(
+        "Leakage: guessing the group from masked outputs",
+        (
+            {
+                "score": name,
+                "what": what,
+                "seed": attackers.seed + k,
+                "outputs": float(o),
+                "human baseline": float(h),
+            }
+            for name, what, by_seed in rows
+            for k, (o, h) in enumerate(by_seed)
+        ),
+        note="Chance is 1/groups for the accuracy. Group words are masked, the human baseline has one caption an"
+        " image and the vocabulary of the outputs. Outputs above the baseline give the group away more than"
+        " people's own captions do.",
     )

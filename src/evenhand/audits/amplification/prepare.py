@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 from evenhand._analysis import Analysis
 from evenhand._encoding import decode
 from evenhand._errors import DataError, UsageError
-from evenhand._model import FloatArray, IntArray
+from evenhand._model import IntArray
 from evenhand.audits.amplification.corpus import (
     RULES,
     Corpus,
@@ -34,9 +33,7 @@ from evenhand.audits.amplification.corpus import (
     tokens_of,
 )
 from evenhand.audits.amplification.items import Tagger, mined_items
-from evenhand.audits.amplification.sources import Source, read_source
-
-MOST_SETS = 500
+from evenhand.audits.amplification.sources import RawCorpus, read_source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +54,7 @@ class Reading:
 
 
 @dataclass(kw_only=True)
-class Prepared:
+class Matched:
     """Corpora ready to compare.
 
     Args:
@@ -72,7 +69,7 @@ class Prepared:
     items: Items
     images: int
     known: bool
-    sources: dict[str, Source]
+    sources: dict[str, RawCorpus]
     who: Grouping
     dropped: list[tuple[str, str, int, int]] = field(default_factory=list)
 
@@ -87,7 +84,7 @@ class Prepared:
         return self.corpora.get("outputs")
 
 
-def prepare(sources: dict[str, Source], how: Reading, analysis: Analysis) -> Prepared:
+def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> Matched:
     """Count all corpora with the same groups and items, and say what was left out.
 
     Raises:
@@ -118,7 +115,7 @@ def prepare(sources: dict[str, Source], how: Reading, analysis: Analysis) -> Pre
     if annotated is not None:
         corpora["truth"] = annotation(annotated, who, items, how.rule, indices["truth"])
     _note_reading(sources, corpora, who, how, analysis)
-    prepared = Prepared(
+    prepared = Matched(
         corpora=corpora,
         groups=members(np.zeros((0, len(who.names)), dtype=bool), who.names, how.rule)[1],
         items=items,
@@ -133,7 +130,7 @@ def prepare(sources: dict[str, Source], how: Reading, analysis: Analysis) -> Pre
     return prepared
 
 
-def _images(sources: dict[str, Source]) -> tuple[dict[str, IntArray], int, bool]:
+def _images(sources: dict[str, RawCorpus]) -> tuple[dict[str, IntArray], int, bool]:
     """Outputs and truth without ids are aligned by row where they are equally long."""
     listed = dict(sources)
     aligned = None
@@ -156,7 +153,7 @@ def _images(sources: dict[str, Source]) -> tuple[dict[str, IntArray], int, bool]
 
 
 def _items(
-    sources: dict[str, Source], tokens: dict[str, Any], who: Grouping, how: Reading, analysis: Analysis
+    sources: dict[str, RawCorpus], tokens: dict[str, Any], who: Grouping, how: Reading, analysis: Analysis
 ) -> Items:
     listed = list(sources.values())
     if listed[0].kind == "labels":
@@ -210,7 +207,7 @@ def _without_groups(items: Items, who: Grouping, analysis: Analysis) -> Items:
 
 
 def _note_reading(
-    sources: dict[str, Source], corpora: dict[str, Corpus], who: Grouping, how: Reading, analysis: Analysis
+    sources: dict[str, RawCorpus], corpora: dict[str, Corpus], who: Grouping, how: Reading, analysis: Analysis
 ) -> None:
     for source in sources.values():
         if source.repeated:
@@ -241,7 +238,7 @@ def _note_reading(
         )
 
 
-def _match(prepared: Prepared, how: Reading, analysis: Analysis) -> None:
+def _match(prepared: Matched, how: Reading, analysis: Analysis) -> None:
     """Outputs of more images than the training data has are restricted to the shared ones: like with like."""
     outputs = prepared.outputs
     if how.match not in ("auto", "all", "shared"):
@@ -271,7 +268,7 @@ def _match(prepared: Prepared, how: Reading, analysis: Analysis) -> None:
         )
 
 
-def _drop_groups(prepared: Prepared, analysis: Analysis) -> None:
+def _drop_groups(prepared: Matched, analysis: Analysis) -> None:
     present = prepared.train.member.sum(axis=0) > 0
     gone = [g for g, p in zip(prepared.groups, present, strict=True) if not p]
     if present.sum() < 2:
@@ -296,7 +293,7 @@ def _drop_groups(prepared: Prepared, analysis: Analysis) -> None:
             prepared.corpora[name] = replace(corpus, member=corpus.member[:, present])
 
 
-def _drop_items(prepared: Prepared, how: Reading, analysis: Analysis) -> None:
+def _drop_items(prepared: Matched, how: Reading, analysis: Analysis) -> None:
     before = prepared.train.counts().sum(axis=0)
     after = None if prepared.outputs is None else prepared.outputs.counts().sum(axis=0)
     keep = np.ones(len(before), dtype=np.bool_)
@@ -334,58 +331,7 @@ def _why_drop(train: int, outputs: int, compared: bool, support: int) -> str:
     return ""
 
 
-def item_sets(prepared: Prepared, min_support: int) -> tuple[list[str], dict[str, Any]]:
-    """Sets of items named together (singles, pairs, triples) with support in both corpora: names, and corpus → matrix."""
-    from scipy import sparse
-
-    train, outputs = prepared.train, prepared.outputs
-    if outputs is None or not prepared.items.names:
-        return [], {}
-    named = {"train": train, "out": outputs}
-    live = {k: c.items[np.flatnonzero(c.member.any(axis=1))].astype(np.float64) for k, c in named.items()}
-    sets: list[tuple[int, ...]] = [(i,) for i in range(len(prepared.items.names))]
-    pairs = _pairs(
-        (live["train"].T @ live["train"]).tocoo(), (live["out"].T @ live["out"]).tocsr(), min_support
-    )
-    sets += pairs
-    if len(prepared.items.names) <= 60:
-        sets += _triples(pairs, live, min_support)
-    matrices: dict[str, Any] = {}
-    for k, corpus in named.items():
-        base = corpus.items.tocsc()
-        columns = []
-        for members_of in sets:
-            column = base[:, members_of[0]]
-            for i in members_of[1:]:
-                column = column.multiply(base[:, i])
-            columns.append(column)
-        matrices[k] = sparse.hstack(columns).tocsr()
-    names = [" + ".join(prepared.items.names[i] for i in s) for s in sets]
-    return names, matrices
-
-
-def _pairs(train: Any, outputs: Any, support: int) -> list[tuple[int, ...]]:
-    found = [
-        (int(-n), int(i), int(j))
-        for i, j, n in zip(train.row, train.col, train.data, strict=True)
-        if i < j and n >= support and outputs[i, j] > 0
-    ]
-    return [(i, j) for _, i, j in sorted(found)[:MOST_SETS]]
-
-
-def _triples(pairs: Sequence[tuple[int, ...]], live: dict[str, Any], support: int) -> list[tuple[int, ...]]:
-    known = set(pairs)
-    found: list[tuple[int, ...]] = []
-    base = {k: m.tocsc() for k, m in live.items()}
-    for i, j in sorted(known):
-        for _, k in [p for p in known if p[0] == j and (i, p[1]) in known]:
-            n = {c: base[c][:, i].multiply(base[c][:, j]).multiply(base[c][:, k]).sum() for c in base}
-            if n["train"] >= support and n["out"] > 0:
-                found.append((i, j, k))
-    return found[:MOST_SETS]
-
-
-def truth_of(prepared: Prepared) -> Corpus | None:
+def truth_of(prepared: Matched) -> Corpus | None:
     """The annotated images behind the outputs: the given truth, or training rows of the same images."""
     if "truth" in prepared.corpora:
         return prepared.corpora["truth"]
@@ -396,11 +342,11 @@ def truth_of(prepared: Prepared) -> Corpus | None:
     return prepared.train.take(np.flatnonzero(shared)) if shared.any() else None
 
 
-def open_sources(train: Any, outputs: Any, truth: Any, how: Reading) -> dict[str, Source]:
+def open_sources(train: Any, outputs: Any, truth: Any, how: Reading) -> dict[str, RawCorpus]:
     """Read whatever was given, as "train", "outputs" and "truth"."""
     given = {"train": train, "outputs": outputs, "truth": truth}
     listed = [how.items] if isinstance(how.items, str) else how.items
-    sources: dict[str, Source] = {}
+    sources: dict[str, RawCorpus] = {}
     for name, source in given.items():
         if source is None:
             continue
@@ -412,61 +358,10 @@ def open_sources(train: Any, outputs: Any, truth: Any, how: Reading) -> dict[str
     return sources
 
 
-def _labelled(source: Source, groups: Any, items: Any) -> bool:
+def _labelled(source: RawCorpus, groups: Any, items: Any) -> bool:
     """A table whose groups and items are all columns holds labels, also where it has captions beside them."""
     columns = set(source.table.column_names) if source.table is not None else set()
     who = [groups] if isinstance(groups, str) else groups
     if not isinstance(who, list | tuple) or not isinstance(items, list | tuple):
         return False
     return bool(who and items) and {*map(str, who), *map(str, items)} <= columns
-
-
-def image_level(prepared: Prepared, truth: Corpus, rule: Rule) -> dict[str, Any]:
-    """Truth and outputs of the same images: groups by all captions together, items as the share of captions.
-
-    Where words tell the groups, only images count whose truth and whose output name one group each, as Wang &
-    Russakovsky do: else a change of coverage would pass for a change of association. Labels are taken as they are.
-
-    Returns:
-        images (n,); attributes (n, G) and tasks (n, I) of the truth; predicted_attributes, predicted_tasks of the
-        outputs; sparse where items are.
-    """
-    outputs = prepared.outputs
-    if outputs is None:
-        return {}
-    shared = np.intersect1d(truth.images, outputs.images)
-    a = _per_image(truth, shared)
-    b = _per_image(outputs, shared)
-    together, _ = members(a["named"] > 0, prepared.who.names, rule)
-    kept = [k for k, g in enumerate(_all_groups(prepared, rule)) if g in prepared.groups]
-    attributes = together[:, kept]
-    if prepared.who.words is None:
-        one = np.ones(len(shared), dtype=np.bool_)
-    else:
-        one = (attributes.sum(axis=1) > 0) & (b["member"].sum(axis=1) > 0)
-    return {
-        "images": shared,
-        "usable": one.astype(float),
-        "attributes": attributes,
-        "tasks": a["items"],
-        "predicted_attributes": b["member"],
-        "predicted_tasks": b["items"],
-    }
-
-
-def _all_groups(prepared: Prepared, rule: Rule) -> tuple[str, ...]:
-    return members(np.zeros((0, len(prepared.who.names)), dtype=bool), prepared.who.names, rule)[1]
-
-
-def _per_image(corpus: Corpus, images: IntArray) -> dict[str, Any]:
-    from scipy import sparse
-
-    rows = np.flatnonzero(np.isin(corpus.images, images))
-    place = np.searchsorted(images, corpus.images[rows])
-    n: FloatArray = np.bincount(place, minlength=len(images)).astype(float)
-    add = sparse.csr_matrix((1.0 / n[place], (place, rows)), shape=(len(images), len(corpus)))
-    return {
-        "named": np.asarray(add @ corpus.named.astype(float)),
-        "member": np.asarray(add @ corpus.member),
-        "items": (add @ corpus.items).tocsr(),
-    }

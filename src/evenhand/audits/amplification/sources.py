@@ -42,7 +42,7 @@ EXPECTED = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class RawCorpus:
     """One corpus as it was read.
 
     Args:
@@ -64,7 +64,7 @@ class Source:
 
 def read_source(
     source: Any, *, name: str, text: str | None = None, id: str | None = None, labels: bool = False
-) -> Source:
+) -> RawCorpus:
     """Read one corpus and tell what it is.
 
     Args:
@@ -94,7 +94,7 @@ def read_source(
         known = _column(table, id, ID_COLUMNS)
         return _captions(name, None if known is None else _ids(table, known), texts, digest, table)
     if _column(table, None, ITEM_COLUMNS) is not None and not labels:
-        return Source(name=name, kind="counts", table=table, digest=digest)
+        return RawCorpus(name=name, kind="counts", table=table, digest=digest)
     known = _column(table, id, ID_COLUMNS)
     ids = None if known is None else _ids(table, known)
     if ids is not None and len(set(ids)) < len(ids):
@@ -106,7 +106,7 @@ def read_source(
             expected="one row of labels for each id",
             hint=f"the ids were read from the column {known!r}; name another with id= (--id)",
         )
-    return Source(name=name, kind="labels", ids=ids, table=table, digest=digest)
+    return RawCorpus(name=name, kind="labels", ids=ids, table=table, digest=digest)
 
 
 def _open(path: Path) -> Any:
@@ -228,7 +228,7 @@ def _captions(
     digest: str,
     table: pa.Table | None = None,
     keys: Sequence[str] | None = None,
-) -> Source:
+) -> RawCorpus:
     """A corpus of captions, each counted once: known by its own id, else by its image and its words."""
     if not any(t and t.strip() for t in texts):
         raise DataError("empty-corpus", f"the {name} has no captions")
@@ -236,9 +236,9 @@ def _captions(
     if keys is None and ids is not None:
         marks = list(zip(ids, texts, strict=True))
     if marks is None or len(set(marks)) == len(marks):
-        return Source(name=name, kind="captions", texts=texts, ids=ids, table=table, digest=digest)
+        return RawCorpus(name=name, kind="captions", texts=texts, ids=ids, table=table, digest=digest)
     keep = sorted({mark: row for row, mark in reversed(list(enumerate(marks)))}.values())
-    return Source(
+    return RawCorpus(
         name=name,
         kind="captions",
         texts=[texts[r] for r in keep],
@@ -306,7 +306,7 @@ def binary_columns(table: pa.Table, without: Iterable[str]) -> list[str]:
     return found
 
 
-def count_table(source: Source, groups: Sequence[str] | None) -> tuple[list[str], list[str], FloatArray]:
+def count_table(source: RawCorpus, groups: Sequence[str] | None) -> tuple[list[str], list[str], FloatArray]:
     """(items, groups, counts (G, I)) of a table of counts: item, group, count; or item and one column a group.
 
     Raises:

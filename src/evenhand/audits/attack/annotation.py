@@ -38,9 +38,13 @@ def write_sheet(
     ids = [f"p{i + 1}" for i in range(len(mixed))]
     write_csv(
         sheet,
-        {"id": ids, "before": [_safe(r["before"]) for r in mixed], "after": [_safe(r["after"]) for r in mixed],
-         "same_meaning": [""] * len(mixed)},
-    )  # fmt: skip
+        {
+            "id": ids,
+            "before": [_safe(r["before"]) for r in mixed],
+            "after": [_safe(r["after"]) for r in mixed],
+            "same_meaning": [""] * len(mixed),
+        },
+    )
     write_csv(
         key,
         {
@@ -89,12 +93,18 @@ def adjusted(result: Result, sheet: str | os.PathLike[str], key: str | os.PathLi
         share = wilson(valid[group], n)
         rate = rates.get(group)
         rows.append(
-            {"direction": group, "judged": n, "valid": valid[group], "share valid": share.value, "low": share.low,
-             "high": share.high, "flip rate": rate,
-             "adjusted flip rate": None if rate is None or share.value is None else rate * share.value}
-        )  # fmt: skip
-    names_ = list(rows[0])
-    return Exhibit(title="Flips that kept the meaning", columns={c: [r[c] for r in rows] for c in names_})
+            {
+                "direction": group,
+                "judged": n,
+                "valid": valid[group],
+                "share valid": share.value,
+                "low": share.low,
+                "high": share.high,
+                "flip rate": rate,
+                "adjusted flip rate": None if rate is None or share.value is None else rate * share.value,
+            }
+        )
+    return Exhibit.of("Flips that kept the meaning", rows)
 
 
 def _rates(result: Result) -> dict[str, float]:

@@ -23,7 +23,7 @@ AGAIN = 25
 """Unchanged texts that are asked twice, to see whether the subject answers the same."""
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Asking:
     """One way of asking for the whole audit; remembers why it stopped and what failed."""
 
@@ -48,9 +48,15 @@ class Asking:
                 self.progress(self.asked, self.failed)
 
         found = ask(
-            plan, self.subject, executor=self.executor, journal=None if fresh else self.journal, repeats=self.repeats,
-            batch_size=self.batch_size, keep=keep, progress=told,
-        )  # fmt: skip
+            plan,
+            self.subject,
+            executor=self.executor,
+            journal=None if fresh else self.journal,
+            repeats=self.repeats,
+            batch_size=self.batch_size,
+            keep=keep,
+            progress=told,
+        )
         self.stopped = self.stopped or found.stopped
         for reason, n in found.failures.items():
             if not reason.startswith("not asked"):
@@ -143,9 +149,11 @@ def _one_hot(
             return raw
         if labels is None:
             raise SubjectError(
-                "label-names", "the subject answers with labels, and all of them must be known beforehand",
-                given=raw[0], hint='name them: labels=["fine", "abusive"] (--label fine --label abusive)',
-            )  # fmt: skip
+                "label-names",
+                "the subject answers with labels, and all of them must be known beforehand",
+                given=raw[0],
+                hint='name them: labels=["fine", "abusive"] (--label fine --label abusive)',
+            )
         unknown = sorted({str(label) for label in raw} - set(labels))
         if unknown:
             raise SubjectError(

@@ -6,38 +6,33 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from pathlib import Path
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand._errors import UsageError
 from evenhand._judge import Correction, tolerance_of
 from evenhand._model import Subject
-from evenhand._provenance import digest_of, provenance
+from evenhand._provenance import tells_its_call
 from evenhand._result import Result
 from evenhand._run import Progress
 from evenhand._store import Journal
 from evenhand.audits.attack.asking import Asking, attacked_subject
-from evenhand.audits.attack.axes import Axis, axes_of
-from evenhand.audits.attack.confirmation import Confirmed, halves, plan_confirmation
-from evenhand.audits.attack.exhibits import add_exhibits, traces
-from evenhand.audits.attack.field import Field, Match, field_of
-from evenhand.audits.attack.findings import Attacked, add_findings
-from evenhand.audits.attack.search import Effort, plan_again, plan_searches
+from evenhand.audits.attack.axes import axes_of
+from evenhand.audits.attack.course import Course, closed, pursue
+from evenhand.audits.attack.field import Laying, Match, reader_of
+from evenhand.audits.attack.search import Effort
 from evenhand.embeddings.dictionary import Rules
-from evenhand.embeddings.fluency import Fluency, contexts_of, fluency
-from evenhand.embeddings.vectors import Vectors, vectors
+from evenhand.embeddings.vectors import vectors
 from evenhand.plans.alter import Tagger
-from evenhand.plans.goal import Goal, Kind, goal_for
-from evenhand.plans.search import MakesSearch, search
+from evenhand.plans.goal import Kind, goal_for
+from evenhand.plans.search import search as make_search
 from evenhand.stats.interval import check_level
 from evenhand.subjects.python import from_path
-from evenhand.texts import Texts
 from evenhand.texts import texts as texts_of
 
 
+@tells_its_call("subject", "texts", "embeddings", "corpus", "journal", "executor", "progress")
 def attack(
     subject: str | Callable[..., Any] | Subject,
     texts: Any,
@@ -102,6 +97,7 @@ def attack(
         directions: each ``"woman-man"`` (towards woman, away from man), a pair, a list of pairs, ``"mean:definitional"`` …
         search: beam, greedy, exhaustive, genetic, genetic-practice, single. search_options: of it, e.g. ``{"width": 5}``.
         goal: `untargeted` (any other label), `targeted` (`target`), `minimise` or `maximise` (`score` by `amount`).
+            target: the label of a targeted goal. amount: by which a minimised or maximised score must move.
         labels: the scores that are label probabilities, or the labels that a subject answers with. score, threshold: one score and where its label changes.
         n, min_similarity, min_gain, max_rank, max_target, inflections: see `evenhand.embeddings.Rules`.
         strength: length of the step; by default of the sum and difference of unit vectors itself.
@@ -110,12 +106,14 @@ def attack(
         definitional: `apart` also tests without words that say the attribute itself (he → she); `include` does not.
             definitional_words: further such words.
         fluency: "ngram", "none", a KenLM file, "masked:NAME", "causal:NAME", or a function; see
-            `evenhand.embeddings.fluency`. fluency_ratio: least p(altered)/p(original).
+            `evenhand.embeddings.fluency`. fluency_ratio: least p(altered)/p(original). fluency_order: words of an n-gram.
+            fluency_pmi: set the words' own frequencies aside.
         corpus: further texts (a list, or a file) that the n-gram model is trained on.
         tagger: from words to parts of speech (a function, or "module:attr"); candidates must keep theirs.
         max_changed: most of a text's words that may change, as a share. max_queries: for one text in one direction.
         placebos: random directions. holdout: share of texts on which the alterations that carried flips are confirmed.
         tolerance: excess over the placebos (a difference of rates) that counts as even-handed, declared beforehand.
+        level: of the intervals. correction: "holm", "bh" or "none", over the claims that are judged.
         limit, fold_case: of the embeddings. seed: of placebos, halves and random searches.
         journal, repeats, batch_size, budget, rate, executor, progress: as in `audit_text`.
 
@@ -135,215 +133,51 @@ def attack(
     >>> [(f.estimate.group, f.estimate.value) for f in r.findings if f.estimate.given == "all texts"]
     [('woman-man', 1.0), ('man-woman', 0.0)]
     """
-    declared = {k: v for k, v in locals().items() if k not in _NOT_DECLARED}
-    _check(max_queries, max_changed, placebos, holdout, definitional, fluency_ratio, repeats)
-    check_level(level)
-    rules = Rules(
-        n=n, min_similarity=min_similarity, min_gain=min_gain, max_rank=max_rank, max_target=max_target,
-        inflections=inflections,
-    )  # fmt: skip
-    given = texts_of(texts, column=text_column)
-    space = vectors(embeddings, limit=limit, fold_case=fold_case)
-    axes = axes_of(directions, space, strength)
-    parts: Any = from_path(tagger).function if isinstance(tagger, str) else tagger
-    effort = Effort(
-        make=_search(search, search_options), max_queries=max_queries, max_changed=max_changed, seed=seed,
-        block=200_000 if budget is None else max(200, budget // 10),
-    )  # fmt: skip
-    bounds = (float("-inf"), tolerance_of(tolerance)[1])
-    chosen = attacked_subject(subject, labels, budget, rate)
-    analysis, attacked, read_by = Analysis(), [], None
-    for problem in space.problems:
-        analysis.note("vectors-left-out", f"While reading {space.id}: {problem}.", warning=True)
-    with ExitStack() as stack:
-        store = stack.enter_context(Journal(journal)) if isinstance(journal, str | os.PathLike) else journal
-        asking = Asking(
-            subject=chosen, journal=store, repeats=repeats, batch_size=batch_size, executor=executor, progress=progress
-        )  # fmt: skip
-        columns = asking.columns(list(given.texts))
-        if columns or asking.stopped is None:
-            wanted = goal_for(
-                columns,
-                kind=goal,
-                score=score,
-                labels=labels,
-                target=target,
-                threshold=threshold,
-                amount=amount,
-            )
-            contexts = contexts_of(given.texts)
-            reads = _fluency(fluency, contexts.tokens, corpus, space, fluency_order, fluency_pmi)
-            read_by = None if reads is None else reads.id
-            unstable = asking.unstable(list(given.texts), wanted, analysis)
-            for axis in axes:
-                laid = field_of(
-                    axis, contexts, space, rules, reads, placebos=placebos, seed=seed, match=match,
-                    ratio=fluency_ratio, tagger=parts, extra=definitional_words,
-                )  # fmt: skip
-                apart = definitional == "apart"
-                attacked.append(
-                    _attack_axis(laid, wanted, effort, asking, apart=apart, holdout=holdout, again=unstable)
-                )
-            _note_texts(given, wanted, attacked, analysis)
-            add_findings(attacked, analysis, tolerance=bounds, level=level, correction=correction)
-            add_exhibits(attacked, analysis, traces(attacked, wanted, asking.trace), fluency=read_by)
-        _note_asked(asking, analysis)
-    return _result(given, space, axes, chosen, asking, analysis, declared, read_by)
-
-
-_NOT_DECLARED = frozenset({"subject", "texts", "embeddings", "journal", "executor", "progress", "corpus"})
-
-
-def _result(
-    given: Texts, space: Vectors, axes: Sequence[Axis], chosen: Subject, asking: Asking, analysis: Analysis,
-    declared: Mapping[str, Any], read_by: str | None,
-) -> Result:  # fmt: skip
-    arguments = {**declared, "directions": [side.name for axis in axes for side in axis.sides]}
-    return Result(
-        audit="attack",
-        title=f"{chosen.id} attacked along {' and '.join(axis.name for axis in axes)}",
-        findings=tuple(analysis.findings),
-        exhibits=analysis.exhibits,
-        notes=tuple(analysis.notes),
-        counts={"texts": len(given), "asked": asking.asked, "failed": asking.failed},
-        provenance=provenance(
-            attack, arguments, subject=chosen.id, seeds={"attack": declared["seed"]},
-            data={"texts": digest_of(list(given.texts)), "embeddings": space.id}, fluency=read_by,
-        ),
-        complete=asking.stopped is None,
-    )  # fmt: skip
-
-
-def _attack_axis(
-    laid: Field, goal: Goal, effort: Effort, asking: Asking, *, apart: bool, holdout: float, again: bool
-) -> Attacked:
-    """Search, ask flips again where the subject is unstable, confirm on the unseen half."""
-    texts = np.flatnonzero(goal.attackable).tolist()
-    plan, whole, without = plan_searches(laid, goal, effort, texts, apart=apart)
-    asking.run(plan)
-    lost = 0
-
-    def fails(count: int) -> None:
-        nonlocal lost
-        lost += count
-
-    if again and asking.stopped is None:
-        asking.run(plan_again(laid, goal, [r for r in (whole, without) if r is not None], fails), fresh=True)
-    searched = np.flatnonzero(whole.done & goal.attackable).tolist()
-    seen, unseen = halves(searched, len(goal.base), holdout, effort.seed)
-    confirmed: list[Confirmed] = []
-    if holdout:
-        strata = [records for records in (whole, without) if records is not None]
-        plan, confirmed = plan_confirmation(laid, goal, strata, seen, unseen, max_changed=effort.max_changed)
-        if asking.stopped is None:
-            asking.run(plan)
-    return Attacked(
-        field=laid, whole=whole, without=without, texts=whole.done & goal.attackable,
-        confirmed=confirmed[0] if confirmed else None,
-        confirmed_without=confirmed[1] if len(confirmed) > 1 else None,
-        labels=goal.label,
-        not_repeated=lost,
-    )  # fmt: skip
-
-
-def _check(
-    max_queries: int,
-    max_changed: float,
-    placebos: int,
-    holdout: float,
-    definitional: str,
-    ratio: float,
-    repeats: int,
-) -> None:
-    if max_queries < 1:
-        raise UsageError(
-            "bad-budget", "a search needs at least one query for a text", given=max_queries,
-            hint="max_queries= (--max-queries) is per text and direction; budget= limits the whole audit",
-        )  # fmt: skip
-    for name, value, top in (("max_changed", max_changed, 1.0), ("holdout", holdout, 0.9)):
-        if not 0.0 <= value <= top:
-            raise UsageError("bad-share", f"{name} is a share from 0 to {top:g}", given=value)
     if placebos < 0 or repeats < 1:
-        raise UsageError(
-            "bad-count", "placebos is at least 0 and repeats at least 1", given=(placebos, repeats)
-        )
-    if not ratio > 0:
-        raise UsageError("bad-ratio", "the fluency ratio is above 0", given=ratio, expected="e.g. 0.25")
-    if definitional not in ("apart", "include"):
-        raise UsageError(
-            "unknown-definitional", "no such treatment of definitional words", given=definitional,
-            available=["apart", "include"],
-        )  # fmt: skip
-
-
-def _search(name: str, options: Mapping[str, Any] | None) -> MakesSearch:
-    return search(name, **dict(options or {}))
-
-
-def _fluency(
-    spec: Any, tokens: Sequence[Sequence[str]], corpus: Any, space: Vectors, order: int, pmi: bool
-) -> Fluency | None:
-    further = () if corpus is None else texts_of(corpus).texts
-    if (
-        isinstance(spec, str)
-        and ":" in spec
-        and not spec.startswith(("masked:", "causal:"))
-        and not Path(spec).exists()
-    ):
-        spec = from_path(spec).function
-    return fluency(spec, texts=tokens, corpus=further, vectors=space, order=order, pmi=pmi)
-
-
-def _note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis: Analysis) -> None:
-    for flag in given.flags:
-        analysis.note("texts-flagged", flag)
-    for slug, text in goal.notes:
-        analysis.note(slug, text, warning=True)
-    unscored = int(np.sum(~np.isfinite(goal.base).all(axis=1)))
-    if unscored:
-        analysis.note(
-            "failed-rows",
-            f"{unscored} of {len(given)} texts have no score and are not attacked.",
-            warning=True,
-        )
-    reached = int(np.sum(np.isfinite(goal.base).all(axis=1) & ~goal.attackable))
-    if reached:
-        analysis.note(
-            "target-reached", f"{reached} texts have the target label as they are and are not attacked."
-        )
-    for one in attacked:
-        name = one.field.axis.name
-        bare = int(np.sum(one.texts & ~one.whole.open[0].any(axis=0)))
-        if bare:
-            analysis.note(
-                "not-alterable",
-                f"{name}: {bare} of {int(one.texts.sum())} texts have no word with a fluent alteration; they are counted, and"
-                " rates are given over alterable texts and over all.",
-            )
-        if one.field.placebos.skipped:
-            analysis.note(
-                "few-placebos",
-                f"{name}: only {len(one.field.placebos.directions)} placebo directions could be matched in this vocabulary; the"
-                f" smallest possible p is {1 / (len(one.field.placebos.directions) + 1):.3g}.",
-                warning=True,
-            )
-        if one.not_repeated:
-            analysis.note(
-                "flips-not-repeated",
-                f"{name}: {one.not_repeated} flips (placebos included) did not come back when asked again and do not count.",
-                warning=True,
-            )
-
-
-def _note_asked(asking: Asking, analysis: Analysis) -> None:
-    if asking.failed:
-        reasons = "; ".join(f"{r} × {n}" for r, n in sorted(asking.reasons.items(), key=lambda x: -x[1])[:5])
-        analysis.note(
-            "failed-rows", f"{asking.failed} of {asking.asked} inputs have no score: {reasons}.", warning=True
-        )
-    if asking.stopped is not None:
-        analysis.note(
-            "incomplete",
-            f"The audit stopped early: {asking.stopped}. Findings are over the texts whose searches had all ended.",
-            warning=True,
-        )
+        given = (placebos, repeats)
+        raise UsageError("bad-count", "placebos is at least 0 and repeats at least 1", given=given)
+    check_level(level)
+    bounds = (float("-inf"), tolerance_of(tolerance)[1])
+    effort = Effort(
+        make=make_search(search, **dict(search_options or {})),
+        max_queries=max_queries,
+        max_changed=max_changed,
+        holdout=holdout,
+        definitional=definitional,
+        seed=seed,
+        block=200_000 if budget is None else max(200, budget // 10),
+    )
+    parts: Any = from_path(tagger).function if isinstance(tagger, str) else tagger
+    laying = Laying(
+        rules=Rules(
+            n=n,
+            min_similarity=min_similarity,
+            min_gain=min_gain,
+            max_rank=max_rank,
+            max_target=max_target,
+            inflections=inflections,
+        ),
+        placebos=placebos,
+        match=match,
+        ratio=fluency_ratio,
+        tagger=parts,
+        extra=tuple(definitional_words),
+        seed=seed,
+    )
+    space = vectors(embeddings, limit=limit, fold_case=fold_case)
+    course = Course(
+        given=texts_of(texts, column=text_column),
+        space=space,
+        axes=axes_of(directions, space, strength),
+        wants=partial(
+            goal_for, kind=goal, score=score, labels=labels, target=target, threshold=threshold, amount=amount
+        ),
+        reads=partial(reader_of, fluency, corpus=corpus, order=fluency_order, pmi=fluency_pmi),
+    )
+    chosen = attacked_subject(subject, labels, budget, rate)
+    analysis = Analysis()
+    with ExitStack() as stack:
+        kept = stack.enter_context(Journal(journal)) if isinstance(journal, str | os.PathLike) else journal
+        asking = Asking(chosen, kept, repeats, batch_size, executor, progress)
+        read_by = pursue(course, laying, effort, asking, analysis, bounds, level, correction)
+    return closed(attack, course, chosen, asking, analysis, seed=seed, fluency=read_by)

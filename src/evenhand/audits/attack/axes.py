@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import UsageError
+from evenhand.embeddings._matrix import Vectors
 from evenhand.embeddings.dictionary import (
     FUNCTION_WORDS,
 )
 from evenhand.embeddings.directions import Direction, direction, gender_words, opposite
-from evenhand.embeddings.vectors import Vectors
 
 Match: TypeAlias = Literal["candidates", "mutual", "none"]
 MOST_ALIKE = 0.3

@@ -82,9 +82,15 @@ def learned(laid: Field, records: Records, seen: BoolArray) -> Lexicon:
 
 
 def plan_confirmation(
-    field: Field, goal: Goal, records: Sequence[Records], seen: BoolArray, unseen: BoolArray, *, max_changed: float,
+    field: Field,
+    goal: Goal,
+    records: Sequence[Records],
+    seen: BoolArray,
+    unseen: BoolArray,
+    *,
+    max_changed: float,
     chunk: int = 5_000,
-) -> tuple[Plan, list[Confirmed]]:  # fmt: skip
+) -> tuple[Plan, list[Confirmed]]:
     """One altered text for each unseen text, direction and side, with the best learned alterations; one query each.
 
     Args:
@@ -93,11 +99,15 @@ def plan_confirmation(
     shape = shape_of(field)
     made = [
         Confirmed(
-            open=np.zeros(shape, dtype=np.bool_), won=np.zeros(shape, dtype=np.bool_), moved=np.zeros(shape),
-            seen=seen, unseen=unseen, changes=changes_of(field),
+            open=np.zeros(shape, dtype=np.bool_),
+            won=np.zeros(shape, dtype=np.bool_),
+            moved=np.zeros(shape),
+            seen=seen,
+            unseen=unseen,
+            changes=changes_of(field),
         )
         for _ in records
-    ]  # fmt: skip
+    ]
 
     def plan() -> Plan:
         lexicons = [learned(field, one, seen) for one in records]

@@ -41,10 +41,6 @@ def add_exhibits(
         analysis.exhibits["pairs to judge"] = pairs
 
 
-def _columns(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Scalar]]:
-    return {name: [row.get(name) for row in rows] for name in names}
-
-
 def _flips(attacked: Sequence[Attacked]) -> Exhibit:
     rows: list[Row] = []
     for one in attacked:
@@ -56,21 +52,37 @@ def _flips(attacked: Sequence[Attacked]) -> Exhibit:
                 hits = records.won[0, s] & open_
                 made = wilson(int(hits.sum()), int(open_.sum()))
                 rows.append(
-                    {"direction": side.name, "words": label, "flip rate": made.value, "low": made.low, "high": made.high,
-                     "flips": int(hits.sum()), "alterable texts": int(open_.sum()), "texts": int(one.texts.sum())}
-                )  # fmt: skip
+                    {
+                        "direction": side.name,
+                        "words": label,
+                        "flip rate": made.value,
+                        "low": made.low,
+                        "high": made.high,
+                        "flips": int(hits.sum()),
+                        "alterable texts": int(open_.sum()),
+                        "texts": int(one.texts.sum()),
+                    }
+                )
             if len(rates) > 1:
                 each = rates[1:].mean(axis=1)
                 low, high = np.quantile(each, [0.025, 0.975])
                 rows.append(
-                    {"direction": f"placebos of {one.field.axis.name}", "words": label, "flip rate": float(each.mean()),
-                     "low": float(low), "high": float(high), "flips": None, "alterable texts": None,
-                     "texts": int(one.texts.sum())}
-                )  # fmt: skip
+                    {
+                        "direction": f"placebos of {one.field.axis.name}",
+                        "words": label,
+                        "flip rate": float(each.mean()),
+                        "low": float(low),
+                        "high": float(high),
+                        "flips": None,
+                        "alterable texts": None,
+                        "texts": int(one.texts.sum()),
+                    }
+                )
     names = ("direction", "words", "flip rate", "low", "high", "flips", "alterable texts", "texts")
-    return Exhibit(
-        title="How often a direction changed the verdict",
-        columns=_columns(rows, names),
+    return Exhibit.of(
+        "How often a direction changed the verdict",
+        rows,
+        columns=names,
         note="Share of alterable texts, with Wilson intervals; of the placebos their mean and the range of the middle 95 %.",
         chart="bars",
         encode={"x": "flip rate", "y": "direction", "color": "words", "low": "low", "high": "high"},
@@ -86,12 +98,19 @@ def _placebos(attacked: Sequence[Attacked]) -> Exhibit:
         for k, name in enumerate(names):
             pair = rates[k]
             rows.append(
-                {"direction": name, "kind": "asked for" if k == 0 else "placebo", "mean flip rate": float(pair.mean()),
-                 "asymmetry": float(abs(pair[0] - pair[1])) if len(pair) > 1 else None,
-                 "one way": float(pair[0]), "other way": float(pair[1]) if len(pair) > 1 else None,
-                 "alterable texts": int(coverage[k]),
-                 "cosine of its words": one.field.placebos.cosine[k - 1] if k else one.field.placebos.wanted}
-            )  # fmt: skip
+                {
+                    "direction": name,
+                    "kind": "asked for" if k == 0 else "placebo",
+                    "mean flip rate": float(pair.mean()),
+                    "asymmetry": float(abs(pair[0] - pair[1])) if len(pair) > 1 else None,
+                    "one way": float(pair[0]),
+                    "other way": float(pair[1]) if len(pair) > 1 else None,
+                    "alterable texts": int(coverage[k]),
+                    "cosine of its words": one.field.placebos.cosine[k - 1]
+                    if k
+                    else one.field.placebos.wanted,
+                }
+            )
     names_ = (
         "direction",
         "kind",
@@ -103,9 +122,10 @@ def _placebos(attacked: Sequence[Attacked]) -> Exhibit:
         "cosine of its words",
     )
     two = any(r["asymmetry"] is not None for r in rows)
-    return Exhibit(
-        title="The direction among random directions",
-        columns=_columns(rows, names_),
+    return Exhibit.of(
+        "The direction among random directions",
+        rows,
+        columns=names_,
         note="Each placebo is a random pair of ordinary words, matched on cosine, norms and number of candidates, with the same"
         " filters and budget. A direction that is unlike them lies outside the cloud.",
         chart="scatter" if two else "density",
@@ -136,12 +156,21 @@ def _carried(attacked: Sequence[Attacked]) -> Exhibit:
             for (w, c), tally in _tallies(one, s).items():
                 both = other is not None and c in other.by_row.get(w, ())
                 rows.append(
-                    {"direction": side.name, "word": words[w], "becomes": words[c],
-                     "kind": kind_of(words[w], words[c], special, both=both), "flips": tally.flips, "texts": tally.texts,
-                     "score moved": float(np.mean(tally.moved)) if tally.moved else None, "unseen texts": tally.unseen,
-                     "unseen flips": tally.unseen_flips,
-                     "score moved, unseen": float(np.mean(tally.unseen_moved)) if tally.unseen_moved else None}
-                )  # fmt: skip
+                    {
+                        "direction": side.name,
+                        "word": words[w],
+                        "becomes": words[c],
+                        "kind": kind_of(words[w], words[c], special, both=both),
+                        "flips": tally.flips,
+                        "texts": tally.texts,
+                        "score moved": float(np.mean(tally.moved)) if tally.moved else None,
+                        "unseen texts": tally.unseen,
+                        "unseen flips": tally.unseen_flips,
+                        "score moved, unseen": float(np.mean(tally.unseen_moved))
+                        if tally.unseen_moved
+                        else None,
+                    }
+                )
     rows.sort(key=lambda r: (-int(r["flips"] or 0), -float(r["score moved"] or 0.0), str(r["word"])))
     names = (
         "direction",
@@ -158,9 +187,10 @@ def _carried(attacked: Sequence[Attacked]) -> Exhibit:
     left = f" Shown: the first {MOST_ROWS} of {len(rows):,}." if len(rows) > MOST_ROWS else ""
     kinds = Counter(str(r["kind"]) for r in rows if r["flips"])
     counted = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none"
-    return Exhibit(
-        title="The alterations that carried flips",
-        columns=_columns(rows[:MOST_ROWS], names),
+    return Exhibit.of(
+        "The alterations that carried flips",
+        rows[:MOST_ROWS],
+        columns=names,
         note=f"Alterations in flips by kind: {counted}. “Definitional” changes say the attribute itself (man → woman, he → she);"
         " “both ways” are offered by the opposite direction too, so they are plain synonyms; “directional” are the charged ones."
         f" Unseen: the same change made in texts that the search had not seen. A flip is sensitivity, not error.{left}",
@@ -199,19 +229,34 @@ def _filters(attacked: Sequence[Attacked], fluency: str | None) -> Exhibit:
         if one.field.fluent.good is not None:
             tried, passed = one.field.fluent.tried, one.field.fluent.passed
             rows.append(
-                {"direction": "all directions and placebos", "step": "not fluent in their place", "alterations": tried - passed, "mean placebo": None}
-            )  # fmt: skip
+                {
+                    "direction": "all directions and placebos",
+                    "step": "not fluent in their place",
+                    "alterations": tried - passed,
+                    "mean placebo": None,
+                }
+            )
             rows.append(
-                {"direction": "all directions and placebos", "step": "fluent in their place", "alterations": passed, "mean placebo": None}
-            )  # fmt: skip
+                {
+                    "direction": "all directions and placebos",
+                    "step": "fluent in their place",
+                    "alterations": passed,
+                    "mean placebo": None,
+                }
+            )
         seen = (one.whole.options_seen * one.texts).sum(axis=(1, 2))
         rows.append(
-            {"direction": one.field.axis.name, "step": "left: candidates in the texts, after fluency and matching",
-             "alterations": int(seen[0]), "mean placebo": float(seen[1:].mean()) if len(seen) > 1 else None}
-        )  # fmt: skip
-    return Exhibit(
-        title="What the filters removed",
-        columns=_columns(rows, ("direction", "step", "alterations", "mean placebo")),
+            {
+                "direction": one.field.axis.name,
+                "step": "left: candidates in the texts, after fluency and matching",
+                "alterations": int(seen[0]),
+                "mean placebo": float(seen[1:].mean()) if len(seen) > 1 else None,
+            }
+        )
+    return Exhibit.of(
+        "What the filters removed",
+        rows,
+        columns=("direction", "step", "alterations", "mean placebo"),
         note=f"Fluency by {fluency or 'nothing'}. The first steps count word pairs, the last ones places in texts.",
     )
 
@@ -239,12 +284,17 @@ def _pairs(attacked: Sequence[Attacked]) -> Exhibit:
             moves = dict(one.whole.changes.select(group))
             for k, s, t in drawn.tolist():
                 rows.append(
-                    {"kind": kind, "direction": name, "before": one.field.contexts.texts[t],
-                     "after": altered(one.field, t, moves[k, s, t])}
-                )  # fmt: skip
-    return Exhibit(
-        title="Flips for people to judge",
-        columns=_columns(rows, ("kind", "direction", "before", "after")),
+                    {
+                        "kind": kind,
+                        "direction": name,
+                        "before": one.field.contexts.texts[t],
+                        "after": altered(one.field, t, moves[k, s, t]),
+                    }
+                )
+    return Exhibit.of(
+        "Flips for people to judge",
+        rows,
+        columns=("kind", "direction", "before", "after"),
         note="`evenhand annotation result.json --sheet sheet.csv --key key.csv` writes them as a blind sheet.",
     )
 
@@ -270,9 +320,10 @@ def traces(
                 row |= {n: float(v) for n, v in zip(goal.names, scores[0], strict=True) if np.isfinite(v)}
             rows.append(row)
     names = ["example", "change", "text", *(["label", *goal.names] if columns else [])]
-    return Exhibit(
-        title="Accepted examples, step by step",
-        columns=_columns(rows, list(dict.fromkeys(names))),
+    return Exhibit.of(
+        "Accepted examples, step by step",
+        rows,
+        columns=list(dict.fromkeys(names)),
         note="Single examples illustrate; they prove nothing. Fewest changes first.",
         chart="trace",
         encode={"text": "text", "group": "example"},

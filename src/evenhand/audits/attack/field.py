@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -17,11 +18,13 @@ import numpy.typing as npt
 from evenhand._errors import UsageError
 from evenhand._model import IntArray
 from evenhand.audits.attack.axes import Axis, Placebos, definitional_words, draw_placebos
+from evenhand.embeddings._matrix import Matrix, Vectors
 from evenhand.embeddings.dictionary import Chosen, Pools, Rules, choose, pools
 from evenhand.embeddings.directions import loaded
-from evenhand.embeddings.fluency import Contexts, Fluency
-from evenhand.embeddings.vectors import Matrix, Vectors
+from evenhand.embeddings.fluency import Contexts, Fluency, fluency
 from evenhand.plans.alter import Fluent, Offers, Site, Tagger, fluent, sites_of
+from evenhand.subjects.python import from_path
+from evenhand.texts import texts as texts_of
 
 Match: TypeAlias = Literal["candidates", "mutual", "none"]
 _NONE = np.empty(0, dtype=np.int64)
@@ -142,28 +145,45 @@ class Field:
         return self._ranked[side, row]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Laying:
+    """What may be done to a text: the rules, the placebos, and how they are made alike.
+
+    Args:
+        rules: what counts as an alteration. placebos: how many random directions. seed: of their draw.
+        match: how both sides of an axis get equally much to choose from.
+        ratio: least fluency of an altered text, as a share of the original's.
+        tagger: words → parts of speech, which candidates must keep. extra: further definitional words.
+    """
+
+    rules: Rules
+    placebos: int
+    seed: int
+    match: Match
+    ratio: float
+    tagger: Tagger | None = None
+    extra: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.match not in get_args(Match):
+            known = get_args(Match)
+            raise UsageError("unknown-match", "there is no such matching", given=self.match, available=known)
+        if not self.ratio > 0:
+            raise UsageError(
+                "bad-ratio", "the fluency ratio is above 0", given=self.ratio, expected="e.g. 0.25"
+            )
+
+
 def field_of(
-    axis: Axis,
-    contexts: Contexts,
-    vectors: Vectors,
-    rules: Rules,
-    filter: Fluency | None,
-    *,
-    placebos: int,
-    seed: int,
-    match: Match,
-    ratio: float,
-    tagger: Tagger | None = None,
-    extra: Sequence[str] = (),
+    axis: Axis, contexts: Contexts, vectors: Vectors, reader: Fluency | None, laying: Laying
 ) -> Field:
     """Choose alterations and placebos for one axis, and ask the fluency filter once for all of them."""
-    if match not in get_args(Match):
-        raise UsageError("unknown-match", "there is no such matching", given=match, available=get_args(Match))
-    words = definitional_words(axis, extra)
+    rules, match = laying.rules, laying.match
+    words = definitional_words(axis, laying.extra)
     special = frozenset(i for i, w in enumerate(vectors.words) if w.lower() in words)
     sites = sites_of(contexts, vectors)
     pool = pools(vectors, {site.row for row in sites for site in row}, rules, definitional=words)
-    drawn = draw_placebos(vectors, axis, placebos, seed=seed, special=words)
+    drawn = draw_placebos(vectors, axis, laying.placebos, seed=laying.seed, special=words)
     chosen = [choose(vectors, pool, side.step, rules) for side in axis.sides]
     offers = tuple(Offers.of(pool, c) for c in chosen)
     if match == "mutual" and len(offers) > 1:
@@ -177,12 +197,22 @@ def field_of(
     }
     steps = [d.step for d in drawn.directions]
     return Field(
-        axis=axis, placebos=drawn, offers=offers, own=tuple(_edges_of(o, pool, segment) for o in offers),
-        pool=pool, segment=segment, order=tuple(_order(vectors, pool, steps, sign, rules) for sign in (1.0, -1.0)[: len(offers)]),
-        special=special, special_edge=np.isin(pool.candidate, np.array(sorted(special), dtype=np.int64)),
-        funnel=_funnel(pool, chosen), contexts=contexts, sites=sites, vectors=vectors, match=match,
-        fluent=fluent(contexts, sites, asked, vectors, filter, ratio=ratio, tagger=tagger),
-    )  # fmt: skip
+        axis=axis,
+        placebos=drawn,
+        offers=offers,
+        own=tuple(_edges_of(o, pool, segment) for o in offers),
+        pool=pool,
+        segment=segment,
+        order=tuple(_order(vectors, pool, steps, sign, rules) for sign in (1.0, -1.0)[: len(offers)]),
+        special=special,
+        special_edge=np.isin(pool.candidate, np.array(sorted(special), dtype=np.int64)),
+        funnel=_funnel(pool, chosen),
+        contexts=contexts,
+        sites=sites,
+        vectors=vectors,
+        match=match,
+        fluent=fluent(contexts, sites, asked, vectors, reader, ratio=laying.ratio, tagger=laying.tagger),
+    )
 
 
 def _edges_of(offers: Offers, pool: Pools, segment: Mapping[int, tuple[int, int]]) -> dict[int, IntArray]:
@@ -212,3 +242,18 @@ def _funnel(pool: Pools, chosen: Sequence[Chosen]) -> dict[str, int]:
         for rule, n in c.dropped.items():
             total[rule] = total.get(rule, 0) + n
     return {**total, "left: alterations of the texts' words": sum(len(c.candidate) for c in chosen)}
+
+
+def reader_of(
+    spec: Any, tokens: Sequence[Sequence[str]], vectors: Vectors, *, corpus: Any, order: int, pmi: bool
+) -> Fluency | None:
+    """The fluency filter that `spec` names (see `evenhand.embeddings.fluency`, or "module:attr"), trained where it needs to."""
+    further = () if corpus is None else texts_of(corpus).texts
+    if (
+        isinstance(spec, str)
+        and ":" in spec
+        and not spec.startswith(("masked:", "causal:"))
+        and not Path(spec).exists()
+    ):
+        spec = from_path(spec).function
+    return fluency(spec, texts=tokens, corpus=further, vectors=vectors, order=order, pmi=pmi)

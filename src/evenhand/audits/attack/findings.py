@@ -132,10 +132,14 @@ def _claims(
         excess = test(records.won, records.open, one.texts, level=level)
         n = int(excess.inference.detail.get("texts", 0))
         estimate = Estimate(
-            measure=measure, contrast=EXCESS, group=" / ".join(names),
-            reference=f"{len(one.field.placebos.directions)} placebo directions", given=given, n=n,
+            measure=measure,
+            contrast=EXCESS,
+            group=" / ".join(names),
+            reference=f"{len(one.field.placebos.directions)} placebo directions",
+            given=given,
+            n=n,
             units={"text": n, "placebo": len(excess.placebos)} if n else {},
-        )  # fmt: skip
+        )
         check = None
         if confirmed is not None:
             check = test(confirmed.won, confirmed.open, confirmed.unseen, level=level)
@@ -185,9 +189,11 @@ def _confirmed(finding: Finding, excess: Excess, check: Excess | None) -> Findin
     if finding.verdict != "disparity" or agrees:
         return replace(finding, rests_on=told)
     return replace(
-        finding, verdict="inconclusive", rests_on=told,
+        finding,
+        verdict="inconclusive",
+        rests_on=told,
         because=f"{finding.because} But it is not confirmed: {told}.",
-    )  # fmt: skip
+    )
 
 
 # --- described ----------------------------------------------------------------------------------------------------
@@ -208,33 +214,24 @@ def _of_side(
 ) -> list[Evidence]:
     open_ = records.open[0, s] & one.texts
     won = records.won[0, s] & open_
-    flipped = np.flatnonzero(won)
-    found = [
-        _made("flip rate", "rate", name, "unchanged texts", given, wilson(int(won.sum()), int(open_.sum()), level=level), int(open_.sum())),
-        _made(
-            "flip rate", "rate", name, "unchanged texts", _and(given, "all texts"),
-            wilson(int(won.sum()), int(one.texts.sum()), level=level), int(one.texts.sum()),
-        ),
-        _made("score moved", "mean", name, "unchanged texts", given, _mean(records.moved[0, s][open_], level), int(open_.sum())),
-        _made("words changed in a flip", "mean", name, "unchanged texts", given, _mean(records.changed[0, s][flipped], level), len(flipped)),
-        _made("queries for a text", "mean", name, "unchanged texts", given, _mean(records.queries[0, s][open_], level), int(open_.sum())),
-    ]  # fmt: skip
+
+    def rate(stratum: str | None, n: int) -> Evidence:
+        share = wilson(int(won.sum()), n, level=level)
+        return _made("flip rate", "rate", name, "unchanged texts", stratum, share, n)
+
+    def mean(measure: str, values: FloatArray | IntArray) -> Evidence:
+        return _made(measure, "mean", name, "unchanged texts", given, _mean(values, level), len(values))
+
     single = records.single[0, s][open_]
     single = single[np.isfinite(single)]
-    if len(single):
-        inference = _mean(single, level)
-        found.append(
-            _made(
-                "score moved by single changes",
-                "mean",
-                name,
-                "unchanged texts",
-                given,
-                inference,
-                len(single),
-            )
-        )
-    return found
+    return [
+        rate(given, int(open_.sum())),
+        rate(_and(given, "all texts"), int(one.texts.sum())),
+        mean("score moved", records.moved[0, s][open_]),
+        mean("words changed in a flip", records.changed[0, s][won]),
+        mean("queries for a text", records.queries[0, s][open_]),
+        *([mean("score moved by single changes", single)] if len(single) else []),
+    ]
 
 
 def _of_pair(one: Attacked, records: Records, given: str | None, level: float) -> list[Evidence]:
@@ -268,10 +265,15 @@ def _of_pair(one: Attacked, records: Records, given: str | None, level: float) -
         method = f"interval by paired t; p by {flip.method} = {flip.p_value if flip.p_value is not None else float('nan'):.2g}, descriptive; p shown: rank among placebos"
         found.append(
             _made(
-                "score moved by single changes", "difference", first, second, given,
-                t.with_(p_value=rank.p_value, method=method), int(both.sum()),
+                "score moved by single changes",
+                "difference",
+                first,
+                second,
+                given,
+                t.with_(p_value=rank.p_value, method=method),
+                int(both.sum()),
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -289,7 +291,12 @@ def _made(
     measure: str, contrast: str, group: str, reference: str, given: str | None, inference: Inference, n: int
 ) -> Evidence:
     estimate = Estimate(
-        measure=measure, contrast=contrast, group=group, reference=reference, given=given, n=n,
+        measure=measure,
+        contrast=contrast,
+        group=group,
+        reference=reference,
+        given=given,
+        n=n,
         units={"text": n} if n else {},
-    )  # fmt: skip
+    )
     return evidence(estimate, inference)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from evenhand.audits.attack.axes import axes_of
-from evenhand.audits.attack.field import field_of
+from evenhand.audits.attack.field import Laying, field_of, reader_of
 from evenhand.embeddings.dictionary import Rules
-from evenhand.embeddings.fluency import contexts_of, fluency
+from evenhand.embeddings.fluency import contexts_of
 from evenhand.embeddings.vectors import vectors
 from evenhand.texts import texts as texts_of
 
@@ -35,19 +35,28 @@ def forecast_attack(
         **{rule: arguments[name] for rule, name in names.items() if arguments.get(name) is not None}
     )
     contexts = contexts_of(given.texts)
-    corpus = () if arguments.get("corpus") is None else texts_of(arguments["corpus"]).texts
-    reads = fluency(arguments.get("fluency", "ngram"), texts=contexts.tokens, corpus=corpus, vectors=space)
+    reader = reader_of(
+        arguments.get("fluency", "ngram"),
+        contexts.tokens,
+        space,
+        corpus=arguments.get("corpus"),
+        order=int(arguments.get("fluency_order", 3)),
+        pmi=bool(arguments.get("fluency_pmi", False)),
+    )
+    laying = Laying(
+        rules=rules,
+        placebos=int(arguments.get("placebos", 99)),
+        seed=int(arguments.get("seed", 0)),
+        match=arguments.get("match", "candidates"),
+        ratio=float(arguments.get("fluency_ratio", 0.25)),
+    )
     most = int(arguments.get("max_queries", 500))
     lines = [f"{len(given):,} texts; embeddings {space.id}: {len(space):,} words"]
     lowest, highest = len(given), len(given)
     for axis in axes_of(
         arguments.get("directions", ("woman-man", "man-woman")), space, arguments.get("strength")
     ):
-        laid = field_of(
-            axis, contexts, space, rules, reads, placebos=int(arguments.get("placebos", 99)),
-            seed=int(arguments.get("seed", 0)), match=arguments.get("match", "candidates"),
-            ratio=float(arguments.get("fluency_ratio", 0.25)),
-        )  # fmt: skip
+        laid = field_of(axis, contexts, space, reader, laying)
         open_ = 0
         for t in range(len(given)):
             edges = laid.options(t)

@@ -134,8 +134,11 @@ class Records:
         ):
             records[:, :, tasks.number][at] = values[owner[at]]
         self.changes.add(
-            tasks.number, owner, np.where(changed, sites[found.changes], -1), np.where(changed, edges[found.changes], -1)
-        )  # fmt: skip
+            tasks.number,
+            owner,
+            np.where(changed, sites[found.changes], -1),
+            np.where(changed, edges[found.changes], -1),
+        )
 
 
 def shape_of(laid: Field) -> tuple[int, int, int]:

@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evenhand._errors import UsageError
 from evenhand._model import IntArray, Plan, Probes
+from evenhand.audits.attack.asking import Asking
+from evenhand.audits.attack.confirmation import Confirmed, halves, plan_confirmation
 from evenhand.audits.attack.field import Field
+from evenhand.audits.attack.findings import Attacked
 from evenhand.audits.attack.records import Records, altered, distinct
 from evenhand.plans.alter import text_tasks
 from evenhand.plans.goal import Goal
@@ -26,6 +30,8 @@ class Effort:
 
     Args:
         make: the search. max_queries: for one text in one direction. max_changed: share of a text's words.
+        holdout: share of the texts on which what was learned is confirmed.
+        definitional: "apart" also searches without definitional words, "include" does not.
         block: states (estimated) that are searched side by side; a smaller block leaves more finished texts behind when a
             budget ends.
     """
@@ -33,8 +39,29 @@ class Effort:
     make: MakesSearch
     max_queries: int
     max_changed: float
+    holdout: float
+    definitional: str
     seed: int
     block: int = 200_000
+
+    def __post_init__(self) -> None:
+        if self.max_queries < 1:
+            raise UsageError(
+                "bad-budget",
+                "a search needs at least one query for a text",
+                given=self.max_queries,
+                hint="max_queries= (--max-queries) is per text and direction; budget= limits the whole audit",
+            )
+        for name, value, top in (("max_changed", self.max_changed, 1.0), ("holdout", self.holdout, 0.9)):
+            if not 0.0 <= value <= top:
+                raise UsageError("bad-share", f"{name} is a share from 0 to {top:g}", given=value)
+        if self.definitional not in ("apart", "include"):
+            raise UsageError(
+                "unknown-definitional",
+                "no such treatment of definitional words",
+                given=self.definitional,
+                available=["apart", "include"],
+            )
 
 
 def plan_searches(
@@ -69,9 +96,13 @@ def plan_searches(
             yield from listed
 
     plan = lockstep(
-        _blocks(parts(), effort), effort.make, goal, names=goal.names,
-        max_queries=effort.max_queries, into=store,
-    )  # fmt: skip
+        _blocks(parts(), effort),
+        effort.make,
+        goal,
+        names=goal.names,
+        max_queries=effort.max_queries,
+        into=store,
+    )
     return plan, whole, without
 
 
@@ -109,14 +140,21 @@ def _tasks_of(field: Field, goal: Goal, effort: Effort, t: int, *, apart: bool) 
     k, _, side = np.unravel_index(first, slots)
     sites = [field.sites[t][s] for s in open_]
     return text_tasks(
-        field.contexts.texts[t], t, sites, [field.pool.candidate[e].tolist() for e in offered], numbers, field.vectors,
-        limit=field.most_changes(t, effort.max_changed), base_loss=float(goal.base_loss[t]),
+        field.contexts.texts[t],
+        t,
+        sites,
+        [field.pool.candidate[e].tolist() for e in offered],
+        numbers,
+        field.vectors,
+        limit=field.most_changes(t, effort.max_changed),
+        base_loss=float(goal.base_loss[t]),
         seeds=(effort.seed * 1_000_003 + t * 1_009 + k * 7 + side) & 0x7FFFFFFF,
         key=_Owners(
-            task=owner.reshape(slots), sites=np.repeat(open_, [len(e) + 1 for e in offered]),
+            task=owner.reshape(slots),
+            sites=np.repeat(open_, [len(e) + 1 for e in offered]),
             edges=np.concatenate([part for e in offered for part in ([-1], e)]),
         ),
-    )  # fmt: skip
+    )
 
 
 def _numbered(
@@ -196,3 +234,36 @@ def plan_again(
                 if not flip:
                     one.won[key] = False
                     fails(1)
+
+
+def attack_axis(laid: Field, goal: Goal, effort: Effort, asking: Asking, *, again: bool) -> Attacked:
+    """Search, ask flips again where the subject is unstable, confirm on the unseen half."""
+    texts = np.flatnonzero(goal.attackable).tolist()
+    plan, whole, without = plan_searches(laid, goal, effort, texts, apart=effort.definitional == "apart")
+    asking.run(plan)
+    lost = 0
+
+    def fails(count: int) -> None:
+        nonlocal lost
+        lost += count
+
+    if again and asking.stopped is None:
+        asking.run(plan_again(laid, goal, [r for r in (whole, without) if r is not None], fails), fresh=True)
+    searched = np.flatnonzero(whole.done & goal.attackable).tolist()
+    seen, unseen = halves(searched, len(goal.base), effort.holdout, effort.seed)
+    confirmed: list[Confirmed] = []
+    if effort.holdout:
+        strata = [records for records in (whole, without) if records is not None]
+        plan, confirmed = plan_confirmation(laid, goal, strata, seen, unseen, max_changed=effort.max_changed)
+        if asking.stopped is None:
+            asking.run(plan)
+    return Attacked(
+        field=laid,
+        whole=whole,
+        without=without,
+        texts=whole.done & goal.attackable,
+        confirmed=confirmed[0] if confirmed else None,
+        confirmed_without=confirmed[1] if len(confirmed) > 1 else None,
+        labels=goal.label,
+        not_repeated=lost,
+    )

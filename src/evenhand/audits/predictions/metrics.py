@@ -8,7 +8,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._compare import Claim, evidence_of, side_named
+from evenhand._compare import Claim, evidence_of, kept, side_named
 from evenhand._declared import Declared
 from evenhand._errors import DataError, UsageError
 from evenhand._labels import grouping
@@ -39,6 +39,35 @@ class Sides(TypedDict, total=False):
     of: Any
     weight: Any
     level: float
+
+
+def compare(
+    measure: str,
+    y_pred: Any,
+    *,
+    group: Any,
+    y_true: Any = None,
+    q: float = 0.8,
+    positive: Any = None,
+    labels: bool = False,
+    **sides: Unpack[Sides],
+) -> Estimate:
+    """Any claimed measure of two groups by its name; the functions beside this one are the most asked for.
+
+    Args:
+        measure: as `evenhand list measures` has it, e.g. ``"calibration slope"``; at a quantile ``"disparate impact"``.
+        y_pred: (n,) numbers, or class labels with `labels`. group: (n,) labels. y_true: (n,) outcomes.
+        q: in (0, 1), for measures at a quantile. positive: the favourable class. labels: predictions are class labels.
+
+    Raises:
+        UsageError: `unknown-measure`, unknown groups, q outside (0, 1). DataError: text for numbers, one group.
+
+    >>> compare("MAE", [1, 2, 3, 5], y_true=[0, 0, 0, 0], group=list("FFMM"), reference="M").value
+    0.375
+    """
+    if labels:
+        return _labels(measure, y_pred, y_true, group, positive=positive, **sides)
+    return _numbers(measure, y_pred, y_true, group, q=q, **sides)
 
 
 def disparate_impact(y_pred: Any, *, group: Any, q: float = 0.8, **sides: Unpack[Sides]) -> Estimate:
@@ -238,5 +267,5 @@ def _pair(claims: Sequence[Claim[C]], measure: str, cells: Sequence[C], sides: S
             available=[c.label.level for c in rest],
             hint="audit_predictions compares all of them",
         )
-    claim = next(c for c in claims if c.name == measure and c.given is None)
+    claim = kept([c for c in claims if c.given is None], [measure])[0]
     return evidence_of(claim, named or rest[0], other, level=sides.get("level", 0.95)).estimate

@@ -26,6 +26,7 @@ from evenhand._estimate import Evidence, exact_where_constant
 from evenhand._judge import judge
 from evenhand._labels import OTHERS, Label, grouping
 from evenhand._model import BoolArray, Estimate, Finding, IntArray, Observations
+from evenhand.measures.scores import MEAN_SCORE
 from evenhand.stats.crossed import difference
 from evenhand.stats.influence import carried
 from evenhand.stats.interval import Inference
@@ -91,12 +92,12 @@ def mean_claim(observations: Observations, asked: Question, over: Sequence[str],
     """Mean score of one side minus that of another, generalised over the units in `over`."""
     return Claim(
         name=f"mean {asked.score}",
-        key="mean score",
+        key=MEAN_SCORE.name,
         infer=partial(gap, observations, asked.score, tuple(over)),
         tolerance=asked.tolerance,
         family=family,
         rests_on=partial(_rests_on, observations, asked, over),
-        widest=True,
+        widest=MEAN_SCORE.widest,
     )
 
 

@@ -6,7 +6,8 @@ import importlib.util
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand._result import Result, merge
+from evenhand._changes import merge
+from evenhand._result import Result
 from evenhand._run import Progress
 from evenhand.audits.text.audit import audit_text
 from evenhand.audits.text.designs import Design, design, together

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evenhand._errors import UsageError
+from evenhand._files import write_whole
 from evenhand._model import Factor
 from evenhand.audits.text.designs import Design
 
@@ -48,8 +49,6 @@ def write_probes(made: Design, path: str | os.PathLike[str]) -> tuple[int, Path]
 
 def write_templates(made: Design, path: str | os.PathLike[str]) -> int:
     """The texts with their placeholders as TOML, which a person may edit and `--texts` reads again."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     whole = [part.templates for part in made.parts if part.templates is not None]
     if not whole:
         raise UsageError(
@@ -67,5 +66,5 @@ def write_templates(made: Design, path: str | os.PathLike[str]) -> int:
             if all(name in w.factors for w in whole)
         },
     )
-    target.write_text(joined.to_toml(), encoding="utf-8")
+    write_whole(path, joined.to_toml())
     return len(joined.templates)

@@ -1,4 +1,4 @@
-"""A synthetic embedding whose directions are known, for tests and simulations of the attack."""
+"""A synthetic embedding whose directions are known, for the attack."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand._model import FloatArray
-from evenhand.embeddings.vectors import Vectors, from_arrays
+from evenhand.embeddings._matrix import Vectors, from_arrays
 
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Planted:
+class PlantedWords:
     """Words in clusters of synonyms, each leaning a known way along one direction.
 
     Args:
@@ -41,7 +41,7 @@ def planted(
     lean: float = 0.35,
     noise: float = 0.35,
     seed: int = 0,
-) -> Planted:
+) -> PlantedWords:
     """An embedding with `clusters` groups of synonyms.
 
     Args:
@@ -73,7 +73,7 @@ def planted(
     rows += [person + 0.3 * axis, person - 0.3 * axis]
     made = from_arrays([*names, "woman", "man"], np.array(rows), id=f"planted {seed}")
     grouped = tuple(tuple(names[c * size : (c + 1) * size]) for c in range(clusters))
-    return Planted(vectors=made, clusters=grouped, loading=loading)
+    return PlantedWords(vectors=made, clusters=grouped, loading=loading)
 
 
 def _names(n: int, rng: np.random.Generator) -> Sequence[str]:

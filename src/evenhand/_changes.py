@@ -1,0 +1,138 @@
+"""Between results: what changed from one to the next, and several as one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from evenhand._errors import UsageError
+from evenhand._json import SEVERITY
+from evenhand._model import Estimate, Exhibit, Finding, Scalar
+from evenhand._record import Note
+from evenhand._result import Result
+
+MATCH = ("measure", "contrast", "group", "reference", "given")
+Key: TypeAlias = tuple[str, str, str, str, str | None, int]
+
+
+def compare(old: Result, new: Result) -> Exhibit:
+    """What changed between two audits: findings matched by measure, contrast, group, reference and given.
+
+    `change` is new − old on the scale of the contrast. `intervals` says whether the two intervals overlap or lie apart;
+    overlapping intervals are no evidence of a change, but neither do they exclude one. Rows whose verdict got worse come
+    first, then new and vanished findings, then the rest.
+
+    >>> from dataclasses import replace
+    >>> e = Estimate(
+    ...     measure="m", contrast="difference", group="a", reference="b", value=0.5, low=0.25, high=0.75
+    ... )
+    >>> f = Finding(estimate=e, tolerance=(-1, 1), verdict="within tolerance")
+    >>> before = Result(audit="text", title="t", findings=(f,))
+    >>> after = replace(before, findings=(replace(f, estimate=e.with_(value=0.75)),))
+    >>> compare(before, after).columns["change"], compare(before, after).columns["status"]
+    ([0.25], ['same verdict'])
+    """
+    before, after = _keyed(old.findings), _keyed(new.findings)
+    rows = [_difference(key, before.get(key), after.get(key)) for key in {**before, **after}]
+    order = {"worse": 0, "new": 1, "vanished": 2, "better": 3, "verdict changed": 4, "same verdict": 5}
+    rows.sort(key=lambda row: order[str(row["status"])])
+    names = [*MATCH, "old_value", "new_value", "change", "intervals", "old_verdict", "new_verdict", "status"]
+    tally = Counter(str(row["status"]) for row in rows)
+    counted = ", ".join(f"{tally[status]} {status}" for status in order if tally[status])
+    note = counted or "Neither result has findings."
+    return Exhibit.of(f"From “{old.title}” to “{new.title}”", rows, columns=names, note=note)
+
+
+def merge(results: Sequence[Result], *, title: str | None = None) -> Result:
+    """Several results of one kind of audit as one.
+
+    Findings and notes are joined, counts added, exhibits of the same name numbered (``scores``, ``scores (2)``). The
+    adjusted p-values stay those of each part: a note says so. The whole is complete where every part is.
+
+    Raises:
+        UsageError: nothing to merge, or results of different kinds.
+    """
+    parts = tuple(results)
+    kinds = sorted({r.audit for r in parts})
+    if len(kinds) != 1:
+        raise UsageError(
+            "merge-kinds",
+            "only results of one kind of audit can be merged",
+            given=", ".join(kinds) or "no results",
+            expected="at least one result, all of the same kind",
+        )
+    exhibits: dict[str, Exhibit] = {}
+    counts: Counter[str] = Counter()
+    for part in parts:
+        counts.update(part.counts)
+        for name, exhibit in part.exhibits.items():
+            exhibits[_free_name(name, exhibits)] = exhibit
+    notes = list(dict.fromkeys(note for part in parts for note in part.notes))
+    if len(parts) > 1:
+        text = f"Merged from {len(parts)} results; p-values are adjusted within each part, not across them."
+        notes.append(Note(slug="merged", text=text))
+    return Result(
+        audit=parts[0].audit,
+        title=title if title is not None else " + ".join(dict.fromkeys(r.title for r in parts)),
+        findings=tuple(f for part in parts for f in part.findings),
+        exhibits=exhibits,
+        notes=tuple(notes),
+        counts=counts,
+        provenance={"parts": [dict(part.provenance) for part in parts]},
+        complete=all(part.complete for part in parts),
+    )
+
+
+def _keyed(findings: Sequence[Finding]) -> dict[Key, Finding]:
+    """Findings by what they compare; the last part of the key numbers repeats."""
+    seen: Counter[tuple[Any, ...]] = Counter()
+    keyed: dict[Key, Finding] = {}
+    for f in findings:
+        e = f.estimate
+        key = (e.measure, e.contrast, e.group, e.reference, e.given)
+        keyed[(*key, seen[key])] = f
+        seen[key] += 1
+    return keyed
+
+
+def _difference(key: Key, old: Finding | None, new: Finding | None) -> dict[str, Scalar]:
+    a, b = (old.estimate if old else None), (new.estimate if new else None)
+    both = a is not None and b is not None and a.value is not None and b.value is not None
+    return {
+        **dict(zip(MATCH, key[:5], strict=True)),
+        "old_value": a.value if a else None,
+        "new_value": b.value if b else None,
+        "change": b.value - a.value
+        if both and a and b and a.value is not None and b.value is not None
+        else None,
+        "intervals": _overlap(a, b),
+        "old_verdict": old.verdict if old else None,
+        "new_verdict": new.verdict if new else None,
+        "status": _status(old, new),
+    }
+
+
+def _overlap(a: Estimate | None, b: Estimate | None) -> str | None:
+    if a is None or b is None or None in (a.low, a.high, b.low, b.high):
+        return None
+    return "overlap" if a.low <= b.high and b.low <= a.high else "apart"  # type: ignore[operator]
+
+
+def _status(old: Finding | None, new: Finding | None) -> str:
+    if old is None:
+        return "new"
+    if new is None:
+        return "vanished"
+    if old.verdict == new.verdict:
+        return "same verdict"
+    if old.verdict is None or new.verdict is None:
+        return "verdict changed"
+    return "worse" if SEVERITY.index(new.verdict) < SEVERITY.index(old.verdict) else "better"
+
+
+def _free_name(name: str, taken: Mapping[str, Exhibit]) -> str:
+    candidate, i = name, 2
+    while candidate in taken:
+        candidate, i = f"{name} ({i})", i + 1
+    return candidate

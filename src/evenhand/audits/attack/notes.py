@@ -1,0 +1,68 @@
+"""What a reader of an attack should know besides findings: texts left out, few placebos, failures, an early stop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evenhand._analysis import Analysis
+from evenhand.audits.attack.asking import Asking
+from evenhand.audits.attack.findings import Attacked
+from evenhand.plans.goal import Goal
+from evenhand.texts import Texts
+
+
+def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis: Analysis) -> None:
+    for flag in given.flags:
+        analysis.note("texts-flagged", flag)
+    for slug, text in goal.notes:
+        analysis.note(slug, text, warning=True)
+    unscored = int(np.sum(~np.isfinite(goal.base).all(axis=1)))
+    if unscored:
+        analysis.note(
+            "failed-rows",
+            f"{unscored} of {len(given)} texts have no score and are not attacked.",
+            warning=True,
+        )
+    reached = int(np.sum(np.isfinite(goal.base).all(axis=1) & ~goal.attackable))
+    if reached:
+        analysis.note(
+            "target-reached", f"{reached} texts have the target label as they are and are not attacked."
+        )
+    for one in attacked:
+        name = one.field.axis.name
+        bare = int(np.sum(one.texts & ~one.whole.open[0].any(axis=0)))
+        if bare:
+            analysis.note(
+                "not-alterable",
+                f"{name}: {bare} of {int(one.texts.sum())} texts have no word with a fluent alteration; they are counted, and"
+                " rates are given over alterable texts and over all.",
+            )
+        if one.field.placebos.skipped:
+            analysis.note(
+                "few-placebos",
+                f"{name}: only {len(one.field.placebos.directions)} placebo directions could be matched in this vocabulary; the"
+                f" smallest possible p is {1 / (len(one.field.placebos.directions) + 1):.3g}.",
+                warning=True,
+            )
+        if one.not_repeated:
+            analysis.note(
+                "flips-not-repeated",
+                f"{name}: {one.not_repeated} flips (placebos included) did not come back when asked again and do not count.",
+                warning=True,
+            )
+
+
+def note_asked(asking: Asking, analysis: Analysis) -> None:
+    if asking.failed:
+        reasons = "; ".join(f"{r} × {n}" for r, n in sorted(asking.reasons.items(), key=lambda x: -x[1])[:5])
+        analysis.note(
+            "failed-rows", f"{asking.failed} of {asking.asked} inputs have no score: {reasons}.", warning=True
+        )
+    if asking.stopped is not None:
+        analysis.note(
+            "incomplete",
+            f"The audit stopped early: {asking.stopped}. Findings are over the texts whose searches had all ended.",
+            warning=True,
+        )

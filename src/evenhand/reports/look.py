@@ -1,0 +1,93 @@
+"""The look of all drawings: fonts, colours, lines and bands of reference. Text is ``currentColor``: the page decides on light or dark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand.reports.frame import (
+    Frame,
+    Spec,
+)
+
+INK = "currentColor"
+
+CONFIG: Spec = {
+    "background": None,
+    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titleOpacity": 0.75,
+        "gridColor": INK,
+        "gridOpacity": 0.1,
+        "domainColor": INK,
+        "domainOpacity": 0.35,
+        "tickColor": INK,
+        "tickOpacity": 0.35,
+    },
+    "axisX": {"labelFlush": False, "tickCount": 7, "labelSeparation": 8, "labelOverlap": "greedy"},
+    "axisY": {"labelLimit": 340},
+    "legend": {
+        "orient": "top",
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "columns": 4,
+        "labelLimit": 200,
+        "symbolOpacity": 1,
+    },
+}
+
+PALETTE = ("#3d7cc9", "#d67a2c", "#2b9c86", "#b0559b", "#8b8f2f", "#7c6bd0", "#c2504a", "#6f7f8f")
+"""Group colours: told apart by most kinds of colour vision, and legible on white and on near-black."""
+
+VERDICT_COLORS = {
+    "disparity": "#c8452f",
+    "inconclusive": "#b7842a",
+    "within tolerance": "#2f8f6b",
+    "not judged": "#6f7f8f",
+}
+
+VERDICT_SHAPES = {
+    "disparity": "diamond",
+    "inconclusive": "circle",
+    "within tolerance": "square",
+    "not judged": "circle",
+}
+
+MUTED = "#7f8a96"
+
+
+def line_at(value: float, axis: str, dash: Sequence[int] = (4, 3)) -> Spec:
+    mark = {"type": "rule", "color": INK, "opacity": 0.55, "strokeDash": list(dash), "aria": False}
+    return {
+        "data": {"values": [{}]},
+        "mark": mark,
+        "encoding": {axis: {"datum": value, "type": "quantitative"}},
+    }
+
+
+def tolerance_band(bounds: Sequence[float | None] | None, position: Spec) -> list[Spec]:
+    if not bounds or len(bounds) != 2 or (bounds[0] is None and bounds[1] is None):
+        return []
+    low, high = bounds
+    if low is None or high is None:
+        return [line_at(float(b), "x") for b in bounds if b is not None]
+    mark = {"type": "rect", "color": VERDICT_COLORS["within tolerance"], "opacity": 0.12, "aria": False}
+    edges = {"x": {"datum": low, "type": "quantitative", **position}, "x2": {"datum": high}}
+    return [{"data": {"values": [{}]}, "mark": mark, "encoding": edges}]
+
+
+def group_color(frame: Frame, name: str) -> Spec:
+    """Colour by group in order of appearance; no legend where there is one group."""
+    levels = list(dict.fromkeys(frame.columns[name]))
+    colors = [PALETTE[i % len(PALETTE)] for i in range(len(levels))]
+    scale = {"domain": levels, "range": colors}
+    legend: Spec = {} if len(levels) > 1 else {"legend": None}
+    return {"field": name, "type": "nominal", "scale": scale, "title": frame.titles[name] or None, **legend}
