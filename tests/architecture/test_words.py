@@ -132,6 +132,6 @@ def test_every_parameter_of_a_public_function_is_named(
         for name, text, real in entries
         if name in public
         for word in real
-        if not re.search(rf"(?<!\w){word}(?:, \*{{0,2}}\w+)*:(?= |\n|$)", text)
+        if not re.search(rf"(?<!\w){word}(?:,\s+\*{{0,2}}\w+)*:(?= |\n|$)", text)
     }
     assert unnamed == TODAY_UNNAMED

@@ -75,7 +75,7 @@ def _measures() -> list[tuple[str, str]]:
     for name, where in sorted(MEASURES.items()):
         module, _, attribute = where.partition(":")
         found = getattr(import_module(module), attribute)
-        about = getattr(found, "reference", None) or (found.__doc__ or "").strip().splitlines()[0]
+        about = getattr(found, "reference", None) or " ".join((found.__doc__ or "").split("\n\n")[0].split())
         rows.append((name, about))
     return rows
 

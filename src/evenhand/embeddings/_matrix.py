@@ -76,7 +76,8 @@ class Vectors:
 def from_arrays(
     words: Sequence[str], matrix: npt.ArrayLike, *, id: str = "", problems: Sequence[str] = ()
 ) -> Vectors:
-    """Vectors from words and an (n, d) matrix; duplicates, zero and non-finite vectors are left out and counted.
+    """Vectors from words and an (n, d) matrix; duplicates, zero and non-finite vectors are left out and
+    counted.
 
     Raises:
         DataError: shapes that do not fit, or nothing left.
@@ -103,7 +104,7 @@ def from_arrays(
         *_left_out(words, ~first, "repeated words (the first vector of each is kept)"),
         *_left_out(words, first & ~finite, "vectors with values that are not finite numbers"),
         *_left_out(words, first & finite & ~some, "vectors of zeros, which have no direction"),
-    ]  # fmt: skip
+    ]
     keep = first & finite & some
     if not keep.any():
         raise DataError(

@@ -1,4 +1,5 @@
-"""Approximate neighbours for vocabularies of many millions, by FAISS's HNSW graph (extra `faiss`), with measured recall.
+"""Approximate neighbours for vocabularies of many millions, by FAISS's HNSW graph (extra `faiss`), with
+measured recall.
 
 For up to about a million words the exact search of `neighbours` is as fast as building the graph.
 """
@@ -53,9 +54,11 @@ def near(
     """
     if importlib.util.find_spec("faiss") is None:
         raise UsageError(
-            "missing-extra", "approximate neighbours need a package that is not installed",
-            expected="the package faiss-cpu", hint="pip install 'evenhand[faiss]'",
-        )  # fmt: skip
+            "missing-extra",
+            "approximate neighbours need a package that is not installed",
+            expected="the package faiss-cpu",
+            hint="pip install 'evenhand[faiss]'",
+        )
     import faiss
 
     index = faiss.IndexHNSWFlat(vectors.width, links, faiss.METRIC_INNER_PRODUCT)

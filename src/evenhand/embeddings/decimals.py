@@ -1,8 +1,9 @@
 """Decimal numbers parsed eight bytes at a time: the loop of a text reader, in whole arrays.
 
-The last eight bytes before a separator are one 64-bit integer. Cleared of what precedes the number and closed up over the
-decimal point, it holds up to eight digits, which three multiplications sum up (Lemire, "Number parsing at a gigabyte per
-second", 2021, section 4: "SWAR"). Digits over a power of ten below 10^8 give the correctly rounded double.
+The last eight bytes before a separator are one 64-bit integer. Cleared of what precedes the number and closed
+up over the decimal point, it holds up to eight digits, which three multiplications sum up (Lemire, "Number
+parsing at a gigabyte per second", 2021, section 4: "SWAR"). Digits over a power of ten below 10^8 give the
+correctly rounded double.
 """
 
 from __future__ import annotations
@@ -32,14 +33,16 @@ _1, _4, _8, _16, _32, _61, _10, _255, _DOT = (_u(x) for x in (1, 4, 8, 16, 32, 6
 
 
 def decimals(data: Bytes, separators: Places) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-    """The value of the token before each separator, and whether it is a plain decimal (−12.345: at most 8 bytes besides the sign).
+    """The value of the token before each separator, and whether it is a plain decimal (−12.345: at most 8
+    bytes besides the sign).
 
     Args:
         data: at least 8 bytes.
         separators: their ascending places; the first token begins at 0.
 
     Returns:
-        (n,) values, meaningless where the second array is False: words, exponents, integers, longer numbers, nan.
+        (n,) values, meaningless where the second array is False: words, exponents, integers, longer numbers,
+        nan.
 
     >>> text = b"word -0.25 3.5 nan 7 "
     >>> data = np.frombuffer(text, dtype=np.uint8)

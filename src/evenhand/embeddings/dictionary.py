@@ -1,7 +1,8 @@
 """Which words may stand for which along a direction, and of what kind the change is.
 
-The nearest word to w + g is w itself for nearly every word, and without w mostly w's plain nearest neighbour. So a
-candidate must be similar to w *and* move along the direction, in units of the direction's spread over the vocabulary.
+The nearest word to w + g is w itself for nearly every word, and without w mostly w's plain nearest neighbour.
+So a candidate must be similar to w *and* move along the direction, in units of the direction's spread over
+the vocabulary.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ FUNCTION_WORDS = frozenset(
     if not line.startswith("#")
     for word in line.split()
 )
-"""Words that are not altered (project's own list): pronouns, determiners, prepositions, auxiliaries, negations."""
+"""Words that are not altered (project's own list): pronouns, determiners, prepositions, auxiliaries,
+negations."""
 _WORD = re.compile(r"[^\W\d_]{2,}(?:['’-][^\W\d_]+)*")
 
 
@@ -48,11 +50,13 @@ class Rules:
     Args:
         n: most candidates for a word in one direction.
         min_similarity: least cosine of w and candidate (δ; 0.4 to 0.5 in the literature).
-        min_gain: least change along the direction, in standard deviations of the vocabulary's projections onto it.
+        min_gain: least change along the direction, in standard deviations of the vocabulary's projections
+            onto it.
         max_rank: the candidate is among this many nearest words of w.
         max_target: most words that one candidate may stand for in one direction (hubs); None for no cap.
         inflections: also accept inflections of w.
-        function_words: also alter function words; gender words by definition (he, she) are altered in any case.
+        function_words: also alter function words; gender words by definition (he, she) are altered in any
+            case.
     """
 
     n: int = 8
@@ -77,8 +81,8 @@ class Alteration:
     Args:
         word: the replacement. cosine: with the shifted vector. similarity: cosine with w.
         gain: change along the direction, in spreads of the vocabulary.
-        kind: `definitional` (man → woman), `inflection`, `both ways` (offered in the opposite direction too, so a plain
-            synonym), or `directional`.
+        kind: `definitional` (man → woman), `inflection`, `both ways` (offered in the opposite direction too,
+            so a plain synonym), or `directional`.
     """
 
     word: str
@@ -176,9 +180,14 @@ def choose(vectors: Vectors, pool: Pools, step: Matrix, rules: Rules) -> Chosen:
         best = best[good[best]]
     begin = np.searchsorted(pool.source[best], np.arange(len(pool.sources) + 1))
     return Chosen(
-        source=pool.source[best], candidate=pool.candidate[best], score=score[best],
-        similarity=pool.similarity[best], gain=gain[best], begin=begin, dropped=dropped,
-    )  # fmt: skip
+        source=pool.source[best],
+        candidate=pool.candidate[best],
+        score=score[best],
+        similarity=pool.similarity[best],
+        gain=gain[best],
+        begin=begin,
+        dropped=dropped,
+    )
 
 
 def _rank_within(sorted_codes: Codes) -> Codes:
@@ -201,7 +210,8 @@ def _alterable(word: str, rules: Rules, special: frozenset[str]) -> bool:
 def _fit(
     vectors: Vectors, sources: Codes, candidates: Codes, rules: Rules, special: frozenset[str]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Per edge: both are words of one sort (he → she, never he → returned); they are the same word or inflections of it."""
+    """Per edge: both are words of one sort (he → she, never he → returned); they are the same word or
+    inflections of it."""
     used, code = np.unique(np.concatenate([sources, candidates]), return_inverse=True)
     source, candidate = code[: len(sources)], code[len(sources) :]
     listed = [vectors.words[r] for r in used.tolist()]
@@ -244,7 +254,8 @@ def _stems(word: str) -> frozenset[str]:
     return frozenset(found)
 
 
-# --- the dictionary a person looks at -----------------------------------------------------------------------------
+# --- the dictionary a person looks at
+# -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -332,9 +343,13 @@ def alterations(
 
 
 def _listed(
-    vectors: Vectors, pool: Pools, chosen: Chosen, direction: Direction, special: frozenset[str],
+    vectors: Vectors,
+    pool: Pools,
+    chosen: Chosen,
+    direction: Direction,
+    special: frozenset[str],
     backwards: set[tuple[int, int]],
-) -> Iterator[tuple[str, tuple[Alteration, ...]]]:  # fmt: skip
+) -> Iterator[tuple[str, tuple[Alteration, ...]]]:
     step = direction.step
     squared = 1.0 + step @ step + 2.0 * (vectors.unit[pool.sources] @ step)
     cosine = chosen.score / np.sqrt(np.maximum(squared, 1e-12))[chosen.source]

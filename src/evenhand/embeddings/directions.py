@@ -19,7 +19,8 @@ from evenhand._errors import DataError, UsageError
 from evenhand.embeddings._matrix import Matrix, Vectors
 
 SHIPPED = ("definitional", "equalize")
-"""Lists of pairs in the package (tolga-b/debiaswe, MIT; Bolukbasi et al. 2016); the woman's word comes first."""
+"""Lists of pairs in the package (tolga-b/debiaswe, MIT; Bolukbasi et al. 2016); the woman's word comes
+first."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -51,10 +52,10 @@ def direction(spec: Spec, vectors: Vectors, *, strength: float | None = None) ->
     """A direction from a specification.
 
     Args:
-        spec: ``"woman-man"`` (any sum and difference of words, ``"queen+princess-king-prince"``); a pair ``("woman",
-            "man")``, which is woman − man; a list of pairs, whose mean difference is taken; ``"mean:definitional"`` or
-            ``"pc:definitional"`` (first principal component) of a shipped list or of a JSON file of pairs; any of these
-            behind ``"reverse:"`` for the opposite.
+        spec: ``"woman-man"`` (any sum and difference of words, ``"queen+princess-king-prince"``); a pair
+            ``("woman", "man")``, which is woman − man; a list of pairs, whose mean difference is taken;
+            ``"mean:definitional"`` or ``"pc:definitional"`` (first principal component) of a shipped list or
+            of a JSON file of pairs; any of these behind ``"reverse:"`` for the opposite.
         strength: length of the step; by default that of the sum and difference of unit vectors itself.
 
     Raises:
@@ -81,9 +82,12 @@ def direction(spec: Spec, vectors: Vectors, *, strength: float | None = None) ->
     if not strength > 0:
         raise UsageError("bad-direction", "the strength of a direction is above 0", given=strength)
     return Direction(
-        name=made.name, step=made.step * np.float32(strength / length), words=made.words, pairs=made.pairs,
+        name=made.name,
+        step=made.step * np.float32(strength / length),
+        words=made.words,
+        pairs=made.pairs,
         about=made.about,
-    )  # fmt: skip
+    )
 
 
 def opposite(one: Direction, other: Direction) -> bool:
@@ -131,7 +135,8 @@ def _from_text(spec: str, vectors: Vectors) -> Direction:
 
 
 def _signed_words(text: str, vectors: Vectors) -> tuple[list[str], list[str]]:
-    """Words with + and words with −. A hyphen may belong to a word: the reading whose words all have vectors wins."""
+    """Words with + and words with −. A hyphen may belong to a word: the reading whose words all have vectors
+    wins."""
     parts = [p for p in re.split(r"([+\-−])", text.replace(" ", "")) if p]
     best: tuple[list[str], list[str]] | None = None
     hyphens = [i for i, p in enumerate(parts) if p in "-−" and 0 < i < len(parts) - 1]
@@ -166,9 +171,12 @@ def _from_sequence(spec: list[Any], vectors: Vectors) -> Direction:
         towards, away = spec
         step = vectors.unit[vectors.row(towards)] - vectors.unit[vectors.row(away)]
         return Direction(
-            name=f"{towards}-{away}", step=step, words=(towards, away), pairs=((towards, away),),
+            name=f"{towards}-{away}",
+            step=step,
+            words=(towards, away),
+            pairs=((towards, away),),
             about="difference of unit vectors",
-        )  # fmt: skip
+        )
     pairs = [tuple(p) for p in spec if not isinstance(p, str)]
     if not pairs or len(pairs) != len(spec) or any(len(p) != 2 for p in pairs):
         raise UsageError(
@@ -182,7 +190,8 @@ def _from_sequence(spec: list[Any], vectors: Vectors) -> Direction:
 
 
 def _of_pairs(pairs: Sequence[tuple[str, str]], vectors: Vectors, *, name: str, component: bool) -> Direction:
-    """Mean difference, or the first principal component of the halves around each pair's centre (Bolukbasi et al.)."""
+    """Mean difference, or the first principal component of the halves around each pair's centre (Bolukbasi et
+    al.)."""
     known = [(a, b) for a, b in pairs if vectors.find(a) is not None and vectors.find(b) is not None]
     if not known:
         raise UsageError(
@@ -199,7 +208,10 @@ def _of_pairs(pairs: Sequence[tuple[str, str]], vectors: Vectors, *, name: str, 
         sign = 1.0 if axes[0] @ mean >= 0 else -1.0
         step = sign * axes[0] * np.linalg.norm(mean)
         share = float(values[0] ** 2 / np.sum(values**2))
-        how = f"first principal component ({100 * share:.0f} % of the pairs' variance), at the length of their mean"
+        how = (
+            f"first principal component ({100 * share:.0f} % of the pairs' variance), at the length of"
+            " their mean"
+        )
     lengths = np.linalg.norm(differences, axis=1) * np.linalg.norm(step)
     agreement = (
         float(np.mean((differences @ step)[lengths > 0] / lengths[lengths > 0])) if len(known) else 0.0
@@ -217,17 +229,22 @@ def _pairs_of(source: str) -> list[tuple[str, str]]:
     path = Path(source)
     if not path.is_file():
         raise UsageError(
-            "bad-direction", "there is no such list of pairs", given=source, available=SHIPPED,
+            "bad-direction",
+            "there is no such list of pairs",
+            given=source,
+            available=SHIPPED,
             hint="a JSON file that holds a list of pairs of words, or a shipped list",
-        )  # fmt: skip
+        )
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return [(str(a), str(b)) for a, b in found]
     except (ValueError, TypeError) as error:
         raise DataError(
-            "bad-pairs", f"the file is not a JSON list of pairs: {error}", given=path,
+            "bad-pairs",
+            f"the file is not a JSON list of pairs: {error}",
+            given=path,
             expected='[["woman", "man"], ["she", "he"]]',
-        ) from error  # fmt: skip
+        ) from error
 
 
 @cache
@@ -238,7 +255,8 @@ def shipped_list(name: str) -> tuple[Any, ...]:
 
 
 def gender_pairs(name: str) -> list[tuple[str, str]]:
-    """Shipped pairs, the woman's word first: "definitional" is published that way, "equalize" the other way round."""
+    """Shipped pairs, the woman's word first: "definitional" is published that way, "equalize" the other way
+    round."""
     if name == "definitional":
         return [(str(a), str(b)) for a, b in shipped_list("definitional_pairs")]
     first = {"wives", "ex_girlfriend"}  # published the other way round than the rest of the list

@@ -1,4 +1,5 @@
-"""Whether a text still reads well with one word changed: n-gram model, KenLM, a language model, or any callable."""
+"""Whether a text still reads well with one word changed: n-gram model, KenLM, a language model, or any
+callable."""
 
 from __future__ import annotations
 
@@ -146,10 +147,11 @@ def fluency(
     """A fluency filter from a specification.
 
     Args:
-        spec: ``"ngram"`` (trained now, on `texts`, `corpus` and the shipped texts, over unigrams by the ranks of the
-            embeddings file; no text is judged by a model that saw it); an `NGram` or the folder of one; a KenLM file (``.arpa``, ``.bin``, ``.klm``);
-            ``"masked:NAME"`` or ``"causal:NAME"`` for a Hugging Face model (folder or name of a downloaded one); a function
-            from texts to log-probabilities; None or ``"none"`` for no filter.
+        spec: ``"ngram"`` (trained now, on `texts`, `corpus` and the shipped texts, over unigrams by the ranks
+            of the embeddings file; no text is judged by a model that saw it); an `NGram` or the folder of
+            one; a KenLM file (``.arpa``, ``.bin``, ``.klm``); ``"masked:NAME"`` or ``"causal:NAME"`` for a
+            Hugging Face model (folder or name of a downloaded one); a function from texts to
+            log-probabilities; None or ``"none"`` for no filter.
 
     Raises:
         UsageError: `unknown-fluency`, `missing-extra`.
@@ -183,7 +185,8 @@ def fluency(
         "unknown-fluency",
         "there is no such fluency filter",
         given=name,
-        expected='"ngram", "none", a KenLM file, a folder with an n-gram model, "masked:NAME" or "causal:NAME"',
+        expected='"ngram", "none", a KenLM file, a folder with an n-gram model, "masked:NAME" or'
+        ' "causal:NAME"',
     )
 
 

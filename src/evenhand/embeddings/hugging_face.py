@@ -1,4 +1,5 @@
-"""Log-probabilities of texts by a Hugging Face language model (extra `huggingface`); nothing is downloaded by us."""
+"""Log-probabilities of texts by a Hugging Face language model (extra `huggingface`); nothing is downloaded by
+us."""
 
 from __future__ import annotations
 
@@ -10,17 +11,20 @@ from typing import Any
 from evenhand._errors import UsageError
 
 TOKENS = 2_048
-"""Tokens, padding included, that go through the model at a time: their logits over the vocabulary are what takes memory."""
+"""Tokens, padding included, that go through the model at a time: their logits over the vocabulary are what
+takes memory."""
 
 
 def scorer(name: str, *, masked: bool, device: str | None = None) -> Callable[[Sequence[str]], list[float]]:
     """A function from texts to log-probabilities.
 
-    A causal model gives log p of the text; a masked one its pseudo-log-likelihood (Salazar et al. 2020): every token
-    masked in turn, so the words before *and* after count. A text longer than the model's window is scored window by window.
+    A causal model gives log p of the text; a masked one its pseudo-log-likelihood (Salazar et al. 2020):
+    every token masked in turn, so the words before *and* after count. A text longer than the model's window
+    is scored window by window.
 
     Args:
-        name: a folder, or the name of a model in the local cache. device: "cuda", "cpu"; the GPU where there is one.
+        name: a folder, or the name of a model in the local cache. device: "cuda", "cpu"; the GPU where there
+            is one.
 
     Raises:
         UsageError: `missing-extra`, `unknown-fluency`.
@@ -28,9 +32,12 @@ def scorer(name: str, *, masked: bool, device: str | None = None) -> Callable[[S
     for package in ("torch", "transformers"):
         if importlib.util.find_spec(package) is None:
             raise UsageError(
-                "missing-extra", "a language model as fluency filter needs a package that is not installed",
-                given=name, expected=f"the package {package}", hint="pip install 'evenhand[huggingface]'",
-            )  # fmt: skip
+                "missing-extra",
+                "a language model as fluency filter needs a package that is not installed",
+                given=name,
+                expected=f"the package {package}",
+                hint="pip install 'evenhand[huggingface]'",
+            )
     import torch
     import transformers
 
@@ -40,10 +47,12 @@ def scorer(name: str, *, masked: bool, device: str | None = None) -> Callable[[S
         model = kind.from_pretrained(name, local_files_only=True)
     except (OSError, ValueError) as error:
         raise UsageError(
-            "unknown-fluency", f"this {'masked' if masked else 'causal'} language model cannot be loaded from this machine:"
-            f" {str(error).strip().splitlines()[0][:200]}", given=name,
+            "unknown-fluency",
+            f"this {'masked' if masked else 'causal'} language model cannot be loaded from this machine:"
+            f" {str(error).strip().splitlines()[0][:200]}",
+            given=name,
             hint="download it first, e.g. `hf download NAME`, or give a folder",
-        ) from error  # fmt: skip
+        ) from error
     if masked and tokenizer.mask_token_id is None:
         raise UsageError(
             "unknown-fluency", "the tokenizer of this model has no mask", given=name, hint="causal:NAME"
@@ -66,7 +75,8 @@ def scorer(name: str, *, masked: bool, device: str | None = None) -> Callable[[S
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Window:
-    """A part of a text: what the model reads, and which of its tokens are scored (the same tokens, before masking)."""
+    """A part of a text: what the model reads, and which of its tokens are scored (the same tokens, before
+    masking)."""
 
     text: int
     ids: list[int]
@@ -114,7 +124,8 @@ def _batches(windows: Sequence[_Window]) -> Iterator[list[_Window]]:
 
 
 def _scores(batch: Sequence[_Window], model: Any, where: str, *, shift: bool) -> list[float]:
-    """Sum of log p over each window's scored tokens; `shift`: the logits of a token stand one place before it."""
+    """Sum of log p over each window's scored tokens; `shift`: the logits of a token stand one place before
+    it."""
     import torch
 
     longest = max(len(w.ids) for w in batch)

@@ -1,8 +1,8 @@
 """Exact nearest neighbours of shifted vectors, by blocked matrix products.
 
-For unit vectors cos(v_w + g, v_c) = (v_w·v_c + g·v_c)/‖v_w + g‖, and the divisor does not depend on c. So one product
-X_W Xᵀ serves every direction; each adds the vector X g before its top k. The top k is taken among the k groups of columns
-with the largest maximum, which must hold it.
+For unit vectors cos(v_w + g, v_c) = (v_w·v_c + g·v_c)/‖v_w + g‖, and the divisor does not depend on c. So one
+product X_W Xᵀ serves every direction; each adds the vector X g before its top k. The top k is taken among the
+k groups of columns with the largest maximum, which must hold it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from evenhand.embeddings._matrix import Matrix, Vectors
 
 GROUP = 32
 BLOCK_BYTES = 100 << 20
-"""Of similarities held at a time: in fewer rows, a matrix product spends its time on moving the vocabulary."""
+"""Of similarities held at a time: in fewer rows, a matrix product spends its time on moving the
+vocabulary."""
 CACHED_BYTES = 6 << 20
 """Of similarities shifted and searched at a time, which stay in the processor's cache."""
 Rows = npt.NDArray[np.int64]
@@ -46,7 +47,8 @@ def nearest(
     exclude: Sequence[Sequence[int]] | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> list[Nearest]:
-    """The `n` words nearest to normalise(v_w + step), by cosine, for every word and every step; w itself is left out.
+    """The `n` words nearest to normalise(v_w + step), by cosine, for every word and every step; w itself is
+    left out.
 
     Args:
         rows: (m,) rows of the words w.

@@ -1,8 +1,9 @@
 """Interpolated Kneser–Ney n-gram model in NumPy: trained in seconds, asked in batches, memory-mapped.
 
-p(w | h) = max(c(h w) − D, 0)/c(h ·) + D·N1+(h ·)/c(h ·) · p(w | h'), with continuation counts N1+(· h w) in place of c below
-the highest order (Kneser & Ney 1995; Chen & Goodman 1999, eq. 4.37). Contexts are numbered from the word backwards, so
-that an n-gram is one integer (context, word) and dropping the farthest word is one division.
+p(w | h) = max(c(h w) − D, 0)/c(h ·) + D·N1+(h ·)/c(h ·) · p(w | h'), with continuation counts N1+(· h w) in
+place of c below the highest order (Kneser & Ney 1995; Chen & Goodman 1999, eq. 4.37). Contexts are numbered
+from the word backwards, so that an n-gram is one integer (context, word) and dropping the farthest word is
+one division.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Level:
     """One order of the model.
 
     Args:
-        contexts: sorted keys (farther word × number of shorter contexts + shorter context) → context id is the place.
+        contexts: sorted keys (farther word × number of shorter contexts + shorter context) → context id is
+            the place.
         shorter: how many contexts the level below has.
         grams: sorted keys (context id × vocabulary + word). alpha: their discounted share.
         gamma: per context, the mass that is handed down.
@@ -115,8 +117,8 @@ class NGram:
         *,
         pmi: bool = False,
     ) -> FloatArray:
-        """How much likelier each text becomes with one word changed: Σ log p over every n-gram the word is in, after
-        minus before; so what precedes and what follows both count.
+        """How much likelier each text becomes with one word changed: Σ log p over every n-gram the word is
+        in, after minus before; so what precedes and what follows both count.
 
         Args:
             texts: tokenised texts. rows, places: (m,) which text, and which of its tokens is replaced.
@@ -178,11 +180,12 @@ def train(
     Args:
         texts: each a sequence of tokens (`tokens_of`).
         order: 1 to 5.
-        discount: D of every order, in (0, 1); estimated as n1/(n1 + 2 n2) per order by default (Ney et al. 1994).
-        base: word → weight of the distribution below the unigrams, e.g. from the ranks of an embeddings file; words
-            that the texts lack get their share of the discounted mass by it. Uniform by default.
-        open_vocabulary: discount the unigrams too, and give the mass to `base` and unknown words; False leaves them as
-            they are, and unknown words have probability 0.
+        discount: D of every order, in (0, 1); estimated as n1/(n1 + 2 n2) per order by default (Ney et al.
+            1994).
+        base: word → weight of the distribution below the unigrams, e.g. from the ranks of an embeddings file;
+            words that the texts lack get their share of the discounted mass by it. Uniform by default.
+        open_vocabulary: discount the unigrams too, and give the mass to `base` and unknown words; False
+            leaves them as they are, and unknown words have probability 0.
 
     Raises:
         UsageError: `bad-order`, `bad-discount`; DataError: `no-tokens`.
@@ -255,9 +258,12 @@ def _level(grams: Ids, counts: Ids, contexts: Ids, shorter: int, size: int, disc
     kinds = np.bincount(context, minlength=n)
     cut = _discount(counts) if discount is None else discount
     return Level(
-        contexts=contexts, shorter=shorter, grams=grams,
-        alpha=np.maximum(counts - cut, 0.0) / total[context], gamma=cut * kinds / total,
-    )  # fmt: skip
+        contexts=contexts,
+        shorter=shorter,
+        grams=grams,
+        alpha=np.maximum(counts - cut, 0.0) / total[context],
+        gamma=cut * kinds / total,
+    )
 
 
 def _discount(counts: Ids) -> float:
@@ -294,9 +300,12 @@ def save(model: NGram, folder: str | os.PathLike[str]) -> Path:
             np.save(target / f"{name}{k}.npy", getattr(level, name))
     np.save(target / "unigram.npy", model.unigram)
     meta = {
-        "format": "evenhand-ngram/1", "order": model.order, "tokens": model.tokens,
-        "shorter": [level.shorter for level in model.levels], "words": list(model.words),
-    }  # fmt: skip
+        "format": "evenhand-ngram/1",
+        "order": model.order,
+        "tokens": model.tokens,
+        "shorter": [level.shorter for level in model.levels],
+        "words": list(model.words),
+    }
     (target / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
     return target
 
@@ -325,8 +334,11 @@ def load(folder: str | os.PathLike[str]) -> NGram:
         )
         words = tuple(meta["words"])
         return NGram(
-            words=words, index={w: i for i, w in enumerate(words)}, levels=levels,
-            unigram=array("unigram"), tokens=meta["tokens"],  # type: ignore[arg-type]
-        )  # fmt: skip
+            words=words,
+            index={w: i for i, w in enumerate(words)},
+            levels=levels,
+            unigram=array("unigram"),  # type: ignore[arg-type]
+            tokens=meta["tokens"],
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError("not-ngram", f"this folder holds no n-gram model: {error}", given=source) from error

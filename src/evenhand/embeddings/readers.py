@@ -1,7 +1,9 @@
-"""Readers of vector files: text in blocks side by side, word2vec binary, NumPy and safetensors. Nothing is unpickled.
+"""Readers of vector files: text in blocks side by side, word2vec binary, NumPy and safetensors. Nothing is
+unpickled.
 
-Text: numbers are told from the word by counting spaces from the *end* of a line, since words may hold spaces (the 840B
-GloVe file has such words). Plain decimals are parsed as whole arrays, anything else by itself or by Arrow.
+Text: numbers are told from the word by counting spaces from the *end* of a line, since words may hold spaces
+(the 840B GloVe file has such words). Plain decimals are parsed as whole arrays, anything else by itself or by
+Arrow.
 """
 
 from __future__ import annotations
@@ -79,7 +81,8 @@ def _is_binary(head: bytes) -> bool:
     return control > max(4, len(sample) // 50)
 
 
-# --- text ---------------------------------------------------------------------------------------------------------
+# --- text
+# ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True)
@@ -171,7 +174,8 @@ def _blocks(file: BinaryIO, *, skip_header: bool) -> Iterator[bytes]:
 
 
 def _parse(block: bytes, width: int, encoding: str | None) -> tuple[list[str], Matrix, list[str], int]:
-    """Words, numbers (rows, width), the beginnings of lines that do not fit, and how many lines there were."""
+    """Words, numbers (rows, width), the beginnings of lines that do not fit, and how many lines there
+    were."""
     block = _tidied(block)
     buffer = np.frombuffer(block, dtype=np.uint8)
     separators = np.flatnonzero((buffer == 32) | (buffer == 10))
@@ -210,7 +214,8 @@ def _tidied(block: bytes) -> bytes:
 
 
 def _trailing(block: bytes) -> bool:
-    """Whether a line ends with a space; looking at the ends of lines is faster than searching for both bytes."""
+    """Whether a line ends with a space; looking at the ends of lines is faster than searching for both
+    bytes."""
     buffer = np.frombuffer(block, dtype=np.uint8)
     ends = np.flatnonzero(buffer[1:] == 10)
     return bool((buffer[ends] == 32).any())
@@ -219,7 +224,8 @@ def _trailing(block: bytes) -> bool:
 def _numbers(
     buffer: Bytes, block: bytes, separators: Places, last: Places, width: int
 ) -> tuple[Matrix, npt.NDArray[np.bool_]]:
-    """The numbers of the fitting lines, which end at the separators `last`, and which lines held something else."""
+    """The numbers of the fitting lines, which end at the separators `last`, and which lines held something
+    else."""
     wrong = np.zeros(len(last), dtype=np.bool_)
     if len(buffer) < 8:
         values, plain = np.empty(len(separators), np.float32), np.zeros(len(separators), np.bool_)
@@ -258,9 +264,10 @@ def _table(data: bytes, width: int) -> Matrix:
             read_options=csv.ReadOptions(column_names=names, use_threads=False, block_size=len(data) + 1),
             parse_options=csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False),
             convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.float32()), null_values=["nan", "NaN", "NAN", "-nan"],
+                column_types=dict.fromkeys(names, pa.float32()),
+                null_values=["nan", "NaN", "NAN", "-nan"],
             ),
-        )  # fmt: skip
+        )
     except pa.ArrowInvalid as error:
         raise ValueError(str(error)) from error
     out = np.empty((table.num_rows, width), dtype=np.float32)
@@ -283,7 +290,8 @@ def _decode(raw: bytes, encoding: str | None) -> str:
     return raw.decode("latin-1")
 
 
-# --- binary -------------------------------------------------------------------------------------------------------
+# --- binary
+# -------------------------------------------------------------------------------------------------------
 
 
 def _binary(path: Path, limit: int | None, encoding: str | None, name: str) -> Vectors:
@@ -320,7 +328,8 @@ def _binary(path: Path, limit: int | None, encoding: str | None, name: str) -> V
     return from_arrays(words, matrix, id=name, problems=problems)
 
 
-# --- arrays -------------------------------------------------------------------------------------------------------
+# --- arrays
+# -------------------------------------------------------------------------------------------------------
 
 
 def _npz(path: Path) -> tuple[list[str], Matrix]:
@@ -337,7 +346,8 @@ def _npz(path: Path) -> tuple[list[str], Matrix]:
             "the .npz file needs an array of words and a matrix",
             given=path,
             available=sorted(found),
-            hint='np.savez(path, words=np.array(words), vectors=matrix), with words of a string type, not "object"',
+            hint="np.savez(path, words=np.array(words), vectors=matrix), with words of a string type, not"
+            ' "object"',
         )
     listed = [w.decode("utf-8", "replace") if isinstance(w, bytes) else str(w) for w in words.tolist()]
     return listed, np.asarray(matrix, dtype=np.float32)

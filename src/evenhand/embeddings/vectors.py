@@ -34,16 +34,17 @@ def vectors(
 ) -> Vectors:
     """Word vectors from a file, a gensim object, a mapping of word → vector, or a (words, matrix) pair.
 
-    Files: GloVe text, word2vec text and binary, fastText ``.vec``, any of them gzipped; ``.npz`` with ``words`` and
-    ``vectors``; ``.npy`` or ``.safetensors`` with the words, one a line, in a ``.txt`` or ``.vocab`` file beside it; a
-    folder that `build` wrote. Words with spaces, headers, duplicates, lines of the wrong width and mixed encodings are
-    dealt with, and what was left out is said in `Vectors.problems`.
+    Files: GloVe text, word2vec text and binary, fastText ``.vec``, any of them gzipped; ``.npz`` with
+    ``words`` and ``vectors``; ``.npy`` or ``.safetensors`` with the words, one a line, in a ``.txt`` or
+    ``.vocab`` file beside it; a folder that `build` wrote. Words with spaces, headers, duplicates, lines of
+    the wrong width and mixed encodings are dealt with, and what was left out is said in `Vectors.problems`.
 
     Args:
         limit: only the first words of the file (the most frequent, in all common distributions).
         fold_case: lower-case all words and keep the first of each.
         encoding: of the words; UTF-8, then Windows-1252, by default.
-        cache: where large files are kept parsed; True for ``$EVENHAND_CACHE`` or the user's cache folder, False for none.
+        cache: where large files are kept parsed; True for ``$EVENHAND_CACHE`` or the user's cache folder,
+            False for none.
 
     Raises:
         DataError: no such file, not vectors, or a pickled format (gensim's own), which is not opened.
@@ -117,14 +118,17 @@ def open_build(folder: Path) -> Vectors:
             raise ValueError("its files do not fit each other")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
-            "not-a-build", f"this folder holds no parsed vectors: {error}", given=folder,
+            "not-a-build",
+            f"this folder holds no parsed vectors: {error}",
+            given=folder,
             expected="a folder written by `evenhand embeddings build`",
-        ) from error  # fmt: skip
+        ) from error
     return Vectors(words=words, unit=unit, norms=norms, id=meta["id"], problems=tuple(meta["problems"]))
 
 
 def content_key(path: Path) -> str:
-    """A digest of a file's size and of 66 pieces spread over it: as good as the whole for keying, in milliseconds."""
+    """A digest of a file's size and of 66 pieces spread over it: as good as the whole for keying, in
+    milliseconds."""
     size = path.stat().st_size
     digest = hashlib.blake2b(str(size).encode(), digest_size=10)
     places = {0, max(0, size - 65_536), *(size * k // 64 for k in range(64))}
@@ -176,9 +180,12 @@ def _limited(source: Vectors, limit: int | None) -> Vectors:
     if limit is None or limit >= len(source):
         return source
     return replace(
-        source, words=source.words[:limit], unit=source.unit[:limit], norms=source.norms[:limit],
+        source,
+        words=source.words[:limit],
+        unit=source.unit[:limit],
+        norms=source.norms[:limit],
         id=f"{source.id} first {limit}",
-    )  # fmt: skip
+    )
 
 
 def _folded(source: Vectors, fold: bool) -> Vectors:
@@ -196,6 +203,10 @@ def _folded(source: Vectors, fold: bool) -> Vectors:
             f"{dropped:,} words differ from another only in case; the first of each is kept",
         )
     return replace(
-        source, words=tuple(seen), unit=source.unit[rows], norms=source.norms[rows],
-        id=f"{source.id} lower case", problems=problems,
-    )  # fmt: skip
+        source,
+        words=tuple(seen),
+        unit=source.unit[rows],
+        norms=source.norms[rows],
+        id=f"{source.id} lower case",
+        problems=problems,
+    )

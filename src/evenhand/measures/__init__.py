@@ -1,4 +1,5 @@
-"""Pure measures. The visible table: a name of ``evenhand list measures`` → where it lives, imported on demand."""
+"""Pure measures. The visible table: a name of ``evenhand list measures`` → where it lives, imported on
+demand."""
 
 from __future__ import annotations
 
@@ -82,8 +83,8 @@ def measure(name: str) -> Any:
 
 
 DIRECT: dict[str, str] = {}
-"""Functions that compare two groups and return an Estimate → where they live. `evenhand` itself fills it when it is
-imported: such a comparison needs an audit's claims, which stand above the measures."""
+"""Functions that compare two groups and return an Estimate → where they live. `evenhand` itself fills it when
+it is imported: such a comparison needs an audit's claims, which stand above the measures."""
 
 
 def __getattr__(name: str) -> Any:

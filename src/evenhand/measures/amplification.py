@@ -1,7 +1,7 @@
 """Bias amplification by shares: does an output tie items to groups more tightly than the training data did?
 
-Shares b are arrays (…, G, I) from `association.shares`; leading axes are resamples. The sides (which group an item is
-tied to) are an argument: a bootstrap that chose them anew in each resample would be biased.
+Shares b are arrays (…, G, I) from `association.shares`; leading axes are resamples. The sides (which group an
+item is tied to) are an argument: a bootstrap that chose them anew in each resample would be biased.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def mean_amplification(before: FloatArray, after: FloatArray, tied: BoolArray) -
         before, after: b* and b~, (…, G, I).
         tied: (G, I) or (…, G, I), where b*(o, g) > 1/G.
 
-    Items tied to no group (b* the same for all) count in |O| only. Items without a share in either corpus (NaN) count
-    nowhere: never as 0 or −1. Without the condition the sum over groups is identically zero.
+    Items tied to no group (b* the same for all) count in |O| only. Items without a share in either corpus
+    (NaN) count nowhere: never as 0 or −1. Without the condition the sum over groups is identically zero.
 
     Source: Zhao et al. (2017), section 3.
 
@@ -37,10 +37,11 @@ def mean_amplification(before: FloatArray, after: FloatArray, tied: BoolArray) -
 def amplification_sizes(
     before: FloatArray, after: FloatArray, tied: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance of |Δ| over the tied pairs: the two numbers of multi-attribute amplification, (…,) each.
+    """Mean and variance of |Δ| over the tied pairs: the two numbers of multi-attribute amplification, (…,)
+    each.
 
-    Here the items are *sets* of attributes that occur together. |Δ| cannot cancel between sets that grow and sets that
-    shrink, so its null lies above 0.
+    Here the items are *sets* of attributes that occur together. |Δ| cannot cancel between sets that grow and
+    sets that shrink, so its null lies above 0.
 
     Source: Zhao, Andrews & Xiang (2023), Men also do laundry: multi-attribute bias amplification, section 3.
 

@@ -1,4 +1,5 @@
-"""How tightly items are tied to groups in one corpus: shares, log-odds with a prior, pointwise mutual information.
+"""How tightly items are tied to groups in one corpus: shares, log-odds with a prior, pointwise mutual
+information.
 
 Counts are arrays (G, I): co-occurrences of group g with item o. Leading axes (…, G, I) are resamples.
 """
@@ -11,7 +12,8 @@ from evenhand._model import BoolArray, FloatArray
 
 
 def shares(counts: FloatArray) -> FloatArray:
-    """b(o, g) = c(o, g) / Σ_g' c(o, g'), shape (…, G, I) in [0, 1]; NaN for items that co-occur with no group.
+    """b(o, g) = c(o, g) / Σ_g' c(o, g'), shape (…, G, I) in [0, 1]; NaN for items that co-occur with no
+    group.
 
     Source: Zhao, Wang, Yatskar, Ordonez & Chang (2017), Men also like shopping, section 3.
 
@@ -23,7 +25,8 @@ def shares(counts: FloatArray) -> FloatArray:
 
 
 def sides(counts: FloatArray) -> BoolArray:
-    """Which (group, item) pairs are tied: b(o, g) > 1/G, strictly, in exact integer arithmetic where counts are.
+    """Which (group, item) pairs are tied: b(o, g) > 1/G, strictly, in exact integer arithmetic where counts
+    are.
 
     >>> sides(np.array([[3.0, 1.0], [1.0, 1.0]])).tolist()
     [[True, False], [False, False]]
@@ -36,13 +39,14 @@ def log_odds(
 ) -> tuple[FloatArray, FloatArray]:
     """Log-odds ratio of each item between one group and all others, shrunk by an informative Dirichlet prior.
 
-    δ = log((y+α)/(n+α₀−y−α)) − log((y'+α)/(n'+α₀−y'−α)), Var ≈ 1/(y+α) + 1/(y'+α), where y, n are the item's and all
-    mentions of the group, y', n' those of the others, and α = α₀ · (share of the item in the whole corpus).
+    δ = log((y+α)/(n+α₀−y−α)) − log((y'+α)/(n'+α₀−y'−α)), Var ≈ 1/(y+α) + 1/(y'+α), where y, n are the item's
+    and all mentions of the group, y', n' those of the others, and α = α₀ · (share of the item in the whole
+    corpus).
 
     Args:
         counts: (G, I).
-        rows: (G,) all mentions of each group, n; the sums over the items by default. Where the items are not the whole
-            vocabulary, this is what the odds are relative to.
+        rows: (G,) all mentions of each group, n; the sums over the items by default. Where the items are not
+            the whole vocabulary, this is what the odds are relative to.
         strength: α₀, the weight of the prior in mentions.
 
     Returns:
@@ -86,7 +90,8 @@ def pmi(counts: FloatArray, rows: FloatArray) -> FloatArray:
 
 
 def item_epsilon(counts: FloatArray, rows: FloatArray, *, prior: float = 1.0) -> FloatArray:
-    """Differential fairness of each item: the largest |log ratio| of P(item | group) over pairs of groups, (…, I) ≥ 0.
+    """Differential fairness of each item: the largest |log ratio| of P(item | group) over pairs of groups,
+    (…, I) ≥ 0.
 
     Both outcomes count (the item is mentioned, or it is not): ε_o = max over outcomes y and pairs (g, g') of
     log[(N_yg + α)/(N_g + 2α)] − log[(N_yg' + α)/(N_g' + 2α)].

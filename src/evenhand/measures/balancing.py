@@ -15,8 +15,9 @@ class Selection:
     """How many images of each pattern stay.
 
     Args:
-        kept: (P,) images kept of each pattern: whole numbers, or any amount for weights. bound: no selection can keep
-            more. optimal: whether `kept` is proven to be of that size (within the solver's tolerance).
+        kept: (P,) images kept of each pattern: whole numbers, or any amount for weights. bound: no selection
+            can keep more. optimal: whether `kept` is proven to be of that size (within the solver's
+            tolerance).
     """
 
     kept: FloatArray
@@ -25,7 +26,8 @@ class Selection:
 
 
 def ratios(counts: FloatArray) -> FloatArray:
-    """(I,) largest ÷ smallest count over groups; 1 where nobody mentions the item, inf where some group never does.
+    """(I,) largest ÷ smallest count over groups; 1 where nobody mentions the item, inf where some group never
+    does.
 
     >>> ratios(np.array([[4.0, 1.0, 0.0], [2.0, 0.0, 0.0]])).tolist()
     [2.0, inf, 1.0]
@@ -54,7 +56,8 @@ def constraints(patterns: FloatArray, alpha: float) -> FloatArray:
 def largest(
     patterns: FloatArray, sizes: IntArray, alpha: float, *, whole: bool = True, seconds: float = 20.0
 ) -> Selection:
-    """Maximise the number of images kept, Σ y, subject to c(o, g) ≤ α·c(o, g') for all items and pairs of groups.
+    """Maximise the number of images kept, Σ y, subject to c(o, g) ≤ α·c(o, g') for all items and pairs of
+    groups.
 
     Images with the same mentions are alike, so a variable counts how many of them stay: 0 ≤ y ≤ size.
 
@@ -115,7 +118,8 @@ def repair(kept: FloatArray, rows: FloatArray) -> FloatArray:
 
 
 def alike(matrix: Any) -> tuple[IntArray, IntArray]:
-    """(pattern of each row (n,), one row of each pattern (P,)) of a sparse CSR matrix; equal rows share a pattern."""
+    """(pattern of each row (n,), one row of each pattern (P,)) of a sparse CSR matrix; equal rows share a
+    pattern."""
     matrix = matrix.tocsr()
     matrix.sort_indices()
     seen: dict[tuple[bytes, bytes], int] = {}

@@ -1,4 +1,5 @@
-"""Directional bias amplification: does knowing the group change the tasks predicted (A→T), or the other way (T→A)?
+"""Directional bias amplification: does knowing the group change the tasks predicted (A→T), or the other way
+(T→A)?
 
 All matrices have one row an image. Entries are 0/1, or shares where an image has several captions.
 """
@@ -17,7 +18,8 @@ class Directional:
     """Sums that the directional measures are made of; leading axes are resamples.
 
     Args:
-        both: (…, A, T) Σ A·T of the truth. predicted: the same with the prediction in place of T (A→T) or A (T→A).
+        both: (…, A, T) Σ A·T of the truth. predicted: the same with the prediction in place of T (A→T) or A
+            (T→A).
         given: (…, A, 1) or (…, 1, T) Σ of the conditioning truth.
     """
 
@@ -80,7 +82,8 @@ def directional(
     Args:
         attributes: (n, A), the truth. tasks: (n, T), the truth.
         predicted_attributes: (n, A) Â. predicted_tasks: (n, T) T̂.
-        train: (attributes, tasks) of the training data, which tell the direction y of each pair; the truth by default.
+        train: (attributes, tasks) of the training data, which tell the direction y of each pair; the truth by
+            default.
 
     A→T takes Δ = P(T̂ | A) − P(T | A), T→A takes Δ = P(Â | T) − P(A | T).
 

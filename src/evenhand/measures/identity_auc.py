@@ -1,7 +1,8 @@
 """AUC measures of unintended bias towards identity subgroups, with DeLong intervals.
 
-With D⁺, D⁻ the positive and negative examples and g the subgroup: does the subject rank the subgroup's examples
-right among themselves (subgroup AUC), and against the background (BPSN, BNSP)? Is its score distribution shifted (AEG)?
+With D⁺, D⁻ the positive and negative examples and g the subgroup: does the subject rank the subgroup's
+examples right among themselves (subgroup AUC), and against the background (BPSN, BNSP)? Is its score
+distribution shifted (AEG)?
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def subgroup_auc(
     """AUC(D⁺_g, D⁻_g): how well the subgroup's own examples are told apart.
 
     Args:
-        score: (n,) higher means more likely positive. positive: (n,) true labels. member: (n,) in the subgroup.
+        score: (n,) higher means more likely positive. positive: (n,) true labels. member: (n,) in the
+            subgroup.
 
     Returns:
         value in [0, 1] with DeLong's interval; why_not where a class is empty.
@@ -40,7 +42,8 @@ def subgroup_auc(
     Raises:
         UsageError: `unequal-lengths`.
 
-    Source: Borkan, Dixon, Sorensen, Thain & Vasserman (2019), Nuanced metrics for measuring unintended bias, eq. 1.
+    Source: Borkan, Dixon, Sorensen, Thain & Vasserman (2019), Nuanced metrics for measuring unintended bias,
+    eq. 1.
 
     >>> subgroup_auc([0.1, 0.9, 0.8, 0.2], [0, 1, 1, 0], [1, 1, 0, 0]).value
     1.0
@@ -52,7 +55,8 @@ def subgroup_auc(
 def bpsn_auc(
     score: npt.ArrayLike, positive: npt.ArrayLike, member: npt.ArrayLike, *, level: float = 0.95
 ) -> Inference:
-    """Background positive, subgroup negative AUC(D⁺, D⁻_g): low where harmless mentions of the subgroup score high.
+    """Background positive, subgroup negative AUC(D⁺, D⁻_g): low where harmless mentions of the subgroup score
+    high.
 
     Arguments and errors as in `subgroup_auc`. Source: Borkan et al. (2019), eq. 2.
 
@@ -66,7 +70,8 @@ def bpsn_auc(
 def bnsp_auc(
     score: npt.ArrayLike, positive: npt.ArrayLike, member: npt.ArrayLike, *, level: float = 0.95
 ) -> Inference:
-    """Background negative, subgroup positive AUC(D⁺_g, D⁻): low where harmful texts on the subgroup score low.
+    """Background negative, subgroup positive AUC(D⁺_g, D⁻): low where harmful texts on the subgroup score
+    low.
 
     Arguments and errors as in `subgroup_auc`. Source: Borkan et al. (2019), eq. 3.
 
@@ -92,8 +97,8 @@ def _gap(one: FloatArray, two: FloatArray, level: float) -> Inference:
 def positive_aeg(
     score: npt.ArrayLike, positive: npt.ArrayLike, member: npt.ArrayLike, *, level: float = 0.95
 ) -> Inference:
-    """Average equality gap of the positives: U/(n₁n₂) − ½ of subgroup against background; above 0 the subgroup's
-    positives score higher.
+    """Average equality gap of the positives: U/(n₁n₂) − ½ of subgroup against background; above 0 the
+    subgroup's positives score higher.
 
     Arguments and errors as in `subgroup_auc`. Source: Borkan et al. (2019), eq. 4.
 
@@ -107,7 +112,8 @@ def positive_aeg(
 def negative_aeg(
     score: npt.ArrayLike, positive: npt.ArrayLike, member: npt.ArrayLike, *, level: float = 0.95
 ) -> Inference:
-    """Average equality gap of the negatives; above 0 the subgroup's negatives score higher than the background's.
+    """Average equality gap of the negatives; above 0 the subgroup's negatives score higher than the
+    background's.
 
     Arguments and errors as in `subgroup_auc`. Source: Borkan et al. (2019), eq. 5.
 

@@ -16,8 +16,8 @@ def leaked(probabilities: FloatArray, groups: IntArray) -> tuple[FloatArray, Flo
     Args:
         probabilities: (n, G) of an attacker that never saw the row. groups: (n,) true codes.
 
-    Source: Wang, Zhao, Yatskar, Chang & Ordonez (2019) for the accuracy; Hirota, Nakashima & Garcia (2022), Quantifying
-    societal bias amplification in image captioning, equations 4 and 5, for the confidence.
+    Source: Wang, Zhao, Yatskar, Chang & Ordonez (2019) for the accuracy; Hirota, Nakashima & Garcia (2022),
+    Quantifying societal bias amplification in image captioning, equations 4 and 5, for the confidence.
 
     >>> right, confident = leaked(np.array([[0.75, 0.25], [0.5, 0.5]]), np.array([0, 1]))
     >>> right.tolist(), confident.tolist()
@@ -28,7 +28,8 @@ def leaked(probabilities: FloatArray, groups: IntArray) -> tuple[FloatArray, Flo
 
 
 def class_weights(groups: IntArray) -> FloatArray:
-    """(n,) weights with mean 1 under which every group counts the same, so that guessing the larger group gains nothing.
+    """(n,) weights with mean 1 under which every group counts the same, so that guessing the larger group
+    gains nothing.
 
     >>> class_weights(np.array([0, 0, 0, 1])).round(3).tolist()
     [0.667, 0.667, 0.667, 2.0]
@@ -45,7 +46,8 @@ def cross_fitted(
 
     Args:
         features: (n, k), dense or sparse. groups: (n,) codes 0..G−1, each at least `folds` times.
-        classifier: a scikit-learn classifier with `predict_proba`; class-balanced logistic regression where None.
+        classifier: a scikit-learn classifier with `predict_proba`; class-balanced logistic regression where
+            None.
 
     Raises:
         UsageError: `extra-missing` without scikit-learn; `classifier` where it gives no probabilities.

@@ -40,9 +40,9 @@ def notebook_table(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, minority: npt.A
         y_true, y_pred: (n,) finite numbers. minority: (n,) True for group a, False for group b.
 
     Source: the regression notebook of 2022. Top 20 % are the last ⌊0.2·n⌋ rows of `argsort(y_pred)` (so ties
-    depend on the order of rows); variances have ddof 0; the pooled variance is (n_a−1)(s_a² + (n_b−1)s_b²)/(n_a+n_b−2),
-    a bracket too far; the area is a right Riemann sum over eleven thresholds; the level is the first of 100
-    quantiles from the top with an impact ratio in (0.8, 1.2).
+    depend on the order of rows); variances have ddof 0; the pooled variance is (n_a−1)(s_a² +
+    (n_b−1)s_b²)/(n_a+n_b−2), a bracket too far; the area is a right Riemann sum over eleven thresholds; the
+    level is the first of 100 quantiles from the top with an impact ratio in (0.8, 1.2).
 
     >>> table = notebook_table([1.0, 2, 3, 4], [1.0, 3, 2, 4], [True, False, True, False])
     >>> table["Average Score Spread"], table["Disparate Impact Q50"]

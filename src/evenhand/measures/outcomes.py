@@ -1,4 +1,5 @@
-"""Right, wrong or silent about the group: gender error, ratio and outcome divergence of outputs against the truth."""
+"""Right, wrong or silent about the group: gender error, ratio and outcome divergence of outputs against the
+truth."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ def error_rate(table: FloatArray) -> FloatArray:
     """Share of outputs that name a wrong group: Σ_{g≠g'} n(g, g') / N, (…,); silence is no error.
 
     Args:
-        table: (…, G, G + 1) outputs by true group (rows) and named group (columns; the last: none or several).
+        table: (…, G, G + 1) outputs by true group (rows) and named group (columns; the last: none or
+            several).
 
     Source: Hendricks, Burns, Saenko, Darrell & Rohrbach (2018), Women also snowboard, section 4.
 
@@ -25,7 +27,8 @@ def error_rate(table: FloatArray) -> FloatArray:
 
 
 def ratio_gap(table: FloatArray) -> FloatArray:
-    """Δ ratio: |outputs naming the second group ÷ outputs naming the first − the same of the truth|, (…,) ≥ 0.
+    """Δ ratio: |outputs naming the second group ÷ outputs naming the first − the same of the truth|, (…,) ≥
+    0.
 
     Two groups only. Source: Hendricks et al. (2018), section 4.
 
@@ -41,8 +44,8 @@ def ratio_gap(table: FloatArray) -> FloatArray:
 def outcome_divergence(table: FloatArray) -> FloatArray:
     """Jensen–Shannon divergence, in bits, of (right, wrong, none) between the true groups, in [0, log₂ G].
 
-    The mean over groups of KL(group ‖ mean of the groups). Its square root in nats, which some libraries call the
-    distance, is √(value · ln 2).
+    The mean over groups of KL(group ‖ mean of the groups). Its square root in nats, which some libraries call
+    the distance, is √(value · ln 2).
 
     Source: Hendricks et al. (2018), section 4; Lin (1991).
 

@@ -15,7 +15,8 @@ def exposure(
 
     Args:
         score: (n,) finite, higher is nearer to the top. weight: accepted and not used: a place is a place.
-        lists: (n,) which list each row is of, e.g. the answers to one query; ranks begin anew in each. One by default.
+        lists: (n,) which list each row is of, e.g. the answers to one query; ranks begin anew in each. One by
+            default.
 
     Returns:
         (n,) in (0, 1].

@@ -1,8 +1,8 @@
 """Measures of a subject's scores over texts × terms.
 
-Most take a wide matrix, one row a text and one column a term (or group), NaN where there is no score. Those that are
-means over texts come with a t interval over the texts that have the cells; being averages of quantities that cannot
-be negative, they have no p-value.
+Most take a wide matrix, one row a text and one column a term (or group), NaN where there is no score. Those
+that are means over texts come with a t interval over the texts that have the cells; being averages of
+quantities that cannot be negative, they have no p-value.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def _over_texts(values: FloatArray, what: str, level: float) -> Inference:
 def score_sensitivity(
     scores: npt.ArrayLike, base: npt.ArrayLike, *, level: float = 0.95
 ) -> tuple[Inference, ...]:
-    """ScoreSensitivity of each term: E_t[X[t,n] − X[t,base]], with a paired t interval and p-value over texts.
+    """ScoreSensitivity of each term: E_t[X[t,n] − X[t,base]], with a paired t interval and p-value over
+    texts.
 
     Args:
         scores: (T, N). base: (T,) scores of the same texts without a term (or with a neutral one).
@@ -113,8 +114,8 @@ def label_distance(positive: npt.ArrayLike, base: npt.ArrayLike) -> Inference:
         positive: (T, N) labels, 1 or True where positive. base: (T,) labels of the texts without a term.
 
     Returns:
-        the mean over terms, in [0, 1]; a term for which both sets are empty has distance 0. No interval: the sets
-        share their texts. ``detail["terms"]`` holds the distance of each term.
+        the mean over terms, in [0, 1]; a term for which both sets are empty has distance 0. No interval: the
+        sets share their texts. ``detail["terms"]`` holds the distance of each term.
 
     Source: Prabhakaran, Hutchinson & Mitchell (2019).
 
@@ -142,10 +143,11 @@ def counterfactual_token_gap(
     """Counterfactual token fairness gap: mean over texts of the mean over pairs of |f(x) − f(x′)|.
 
     Args:
-        scores: (T, N). base: (T,) scores of the original texts, each compared with its variants; None for all pairs
-            of variants. where: (T,) True for the texts to use, e.g. the non-toxic ones.
+        scores: (T, N). base: (T,) scores of the original texts, each compared with its variants; None for all
+            pairs of variants. where: (T,) True for the texts to use, e.g. the non-toxic ones.
 
-    Source: Garg, Perot, Limtiaco, Taly, Chi & Beutel (2019), Counterfactual fairness in text classification, eq. 4.
+    Source: Garg, Perot, Limtiaco, Taly, Chi & Beutel (2019), Counterfactual fairness in text classification,
+    eq. 4.
 
     >>> (
     ...     counterfactual_token_gap([[0.0, 1.0, 1.0]] * 2).value,
@@ -185,7 +187,8 @@ def wasserstein(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def individual_fairness(scores: npt.ArrayLike, groups: npt.ArrayLike, *, level: float = 0.95) -> Inference:
-    """Mean over texts and pairs of groups of the Wasserstein-1 distance between the groups' scores on that text.
+    """Mean over texts and pairs of groups of the Wasserstein-1 distance between the groups' scores on that
+    text.
 
     Args:
         scores: (T, N). groups: (N,) group of each term, −1 for none.
@@ -233,12 +236,12 @@ def _mean(values: list[float]) -> float:
 def invariance_failures(
     labels: npt.ArrayLike, probabilities: npt.ArrayLike, cases: npt.ArrayLike, *, margin: float = 0.1
 ) -> BoolArray:
-    """Which cases fail: a variant's label differs from the first one's, and the first label's probability moves by
-    more than `margin`.
+    """Which cases fail: a variant's label differs from the first one's, and the first label's probability
+    moves by more than `margin`.
 
     Args:
-        labels: (n,) predicted label, an integer index into the columns of `probabilities`. The first row of a case
-            is the original. probabilities: (n, k). cases: (n,) integer codes.
+        labels: (n,) predicted label, an integer index into the columns of `probabilities`. The first row of a
+            case is the original. probabilities: (n, k). cases: (n,) integer codes.
 
     Returns:
         (C,) True where any variant fails, in the order of the sorted case codes.
@@ -288,7 +291,8 @@ def invariance_failure_rate(
 def pairwise_gaps(means: npt.ArrayLike) -> FloatArray:
     """|mean_i − mean_j| for all pairs of subcategories, (K, K); the practice flags ≥ 0.1.
 
-    A description, not a finding: it has no uncertainty (see `stats.crossed.difference` and `stats.multiplicity`).
+    A description, not a finding: it has no uncertainty (see `stats.crossed.difference` and
+    `stats.multiplicity`).
 
     >>> pairwise_gaps([0.1, 0.3]).round(3).tolist()
     [[0.0, 0.2], [0.2, 0.0]]

@@ -76,8 +76,9 @@ class Edits:
 def agree(words: Words, i: int, edits: Edits, *, plural: bool) -> None:
     """Makes the verbs of the subject at word i agree with a plural (they) or singular (he, she, xe) pronoun.
 
-    Finds the finite verb after the subject, over adverbs and a parenthesis between commas, or before it where subject
-    and verb are inverted ("is he", "doesn't he"), then the verbs coordinated with it ("he runs and jumps").
+    Finds the finite verb after the subject, over adverbs and a parenthesis between commas, or before it where
+    subject and verb are inverted ("is he", "doesn't he"), then the verbs coordinated with it ("he runs and
+    jumps").
     """
     if inverted(words, i, edits, plural=plural):
         return
@@ -155,7 +156,8 @@ def _after_parenthesis(words: Words, i: int) -> int | None:
 
 
 def _change(words: Words, j: int, edits: Edits, *, plural: bool, sure: bool) -> bool:
-    """Changes the verb at word j; returns whether it is a plain present-tense verb (so that others may follow)."""
+    """Changes the verb at word j; returns whether it is a plain present-tense verb (so that others may
+    follow)."""
     low = words.low[j]
     forms = TO_PLURAL if plural else TO_SINGULAR
     if low in forms:
@@ -242,7 +244,8 @@ def _listed(words: Words, k: int, verb: int) -> bool:
 
 
 def _coordinated(words: Words, c: int, *, joined_at: int, verb: int, plural: bool) -> str | None:
-    """Whether word c, after a conjunction, is a verb of the same subject: "yes", "unclear", or None for no."""
+    """Whether word c, after a conjunction, is a verb of the same subject: "yes", "unclear", or None for
+    no."""
     low = words.low[c]
     if low in (TO_PLURAL if plural else TO_SINGULAR):
         return "yes"

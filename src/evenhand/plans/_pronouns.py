@@ -106,7 +106,8 @@ def change_pronouns(
         words: the text.
         target: the new set.
         edits: where changes and flags go.
-        anchor: the first word that names the person, or None: whose pronouns come first after it are the person's.
+        anchor: the first word that names the person, or None: whose pronouns come first after it are the
+            person's.
         source: the person's present set where it is known.
     """
     roles = _roles(target)

@@ -52,22 +52,25 @@ def rewrite(
 ) -> Rewrite:
     """The same text about a person with another name or other pronouns.
 
-    Pronouns change in all five forms with letter case kept; "her" and "his" are resolved by the words around them;
-    verbs agree with "they" (was → were, has → have, runs → run, he's → they're or they've, "is he" → "are they",
-    "he runs and jumps" → "they run and jump"). The whole text is read as being about one person; pronouns of another
-    set are kept and flagged. What cannot be decided is rewritten by the likelier reading and flagged.
+    Pronouns change in all five forms with letter case kept; "her" and "his" are resolved by the words around
+    them; verbs agree with "they" (was → were, has → have, runs → run, he's → they're or they've, "is he" →
+    "are they", "he runs and jumps" → "they run and jump"). The whole text is read as being about one person;
+    pronouns of another set are kept and flagged. What cannot be decided is rewritten by the likelier reading
+    and flagged.
 
     Args:
         text: any text.
-        pronouns: "he", "she", "they", "xe", "ze", "ey", "fae", or five forms separated by slashes; None keeps them.
+        pronouns: "he", "she", "they", "xe", "ze", "ey", "fae", or five forms separated by slashes; None keeps
+            them.
         replace: the name of the person in the text; possessives are changed with it.
         name: the new name.
 
     Raises:
-        UsageError: unknown pronouns; `replace` without `name` or the other way; a name that is not in the text.
+        UsageError: unknown pronouns; `replace` without `name` or the other way; a name that is not in the
+            text.
 
-    Source: the agreement of singular "they" follows Merriam-Webster's and the APA's guidance; checked against the
-    Winogender sentences (Rudinger et al. 2018).
+    Source: the agreement of singular "they" follows Merriam-Webster's and the APA's guidance; checked against
+    the Winogender sentences (Rudinger et al. 2018).
 
     >>> rewrite("He was late because he's lost his keys.", pronouns="they").text
     "They were late because they've lost their keys."
@@ -108,7 +111,8 @@ def apply_edits(text: str, edits: Edits) -> Rewrite:
 
 
 def name_places(words: Words, name: str) -> list[tuple[int, int, str]]:
-    """Where a name stands: (start, end, what follows it of "", "'s", "'"), not inside words, hyphens or addresses.
+    """Where a name stands: (start, end, what follows it of "", "'s", "'"), not inside words, hyphens or
+    addresses.
 
     Written exactly so, or in capitals; in lower case only where the name is not an ordinary word.
     """
@@ -138,7 +142,8 @@ def name_places(words: Words, name: str) -> list[tuple[int, int, str]]:
 def replace_name(
     words: Words, old: str, new: str, edits: Edits, *, target: PronounSet | None = None
 ) -> int | None:
-    """Adds the replacement of a name, its possessives, articles and titles; returns the first word that names it.
+    """Adds the replacement of a name, its possessives, articles and titles; returns the first word that names
+    it.
 
     Raises:
         UsageError: the name does not stand in the text.
@@ -251,7 +256,8 @@ def _gendered() -> dict[str, str]:
 
 
 def flag_gendered_nouns(words: Words, source: str | None, target: PronounSet, edits: Edits) -> None:
-    """A noun of the person's old gender is either the person (then it should change) or another possible "he"."""
+    """A noun of the person's old gender is either the person (then it should change) or another possible
+    "he"."""
     if source == target.id:
         return
     gendered = _gendered()

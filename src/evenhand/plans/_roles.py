@@ -40,13 +40,17 @@ _ALSO_ADJECTIVE = word_set(
 )
 _NUMBERS = word_set("one two three four five six seven eight nine ten several many few first second third")
 _MOVES = word_set(
-    "send sends sent sending take takes took taken taking drive drives drove driving bring brings brought bringing walk "
-    "walks walked walking call calls called calling want wants wanted get gets got put puts pay paid turn turned push "
-    "pushed pull pulled hold held win won follow followed let accompany accompanied see saw carry carried escort escorted "
+    "send sends sent sending take takes took taken taking drive drives drove driving bring brings brought"
+    " bringing walk "
+    "walks walked walking call calls called calling want wants wanted get gets got put puts pay paid turn"
+    " turned push "
+    "pushed pull pulled hold held win won follow followed let accompany accompanied see saw carry carried"
+    " escort escorted "
     "invite invited fly flew keep kept treat treated serve served help helped"
 )
 _APPOINT = word_set(
-    "elect elected electing appoint appointed appointing name named crown crowned declare declared pronounce pronounced"
+    "elect elected electing appoint appointed appointing name named crown crowned declare declared pronounce"
+    " pronounced"
 )
 _CAUSATIVE = word_set(
     "let lets letting make makes made making help helps helped helping have having see sees saw seeing "
@@ -65,14 +69,37 @@ _RESULT = word_set(
 )
 _GIVE = frozenset(
     f"{b}{s}"
-    for b in ("tell", "send", "show", "bring", "teach", "ask", "award", "grant", "wish", "promise", "owe", "offer", "hand",
-              "lend", "deny", "pay", "cost", "allow", "call", "name", "wish", "serve", "feed")
+    for b in (
+        "tell",
+        "send",
+        "show",
+        "bring",
+        "teach",
+        "ask",
+        "award",
+        "grant",
+        "wish",
+        "promise",
+        "owe",
+        "offer",
+        "hand",
+        "lend",
+        "deny",
+        "pay",
+        "cost",
+        "allow",
+        "call",
+        "name",
+        "wish",
+        "serve",
+        "feed",
+    )
     for s in ("", "s", "ed", "ing")
 ) | word_set(
     "give gives gave given giving told sent brought taught granting promised owing offered denied denying "
     "denies paid lent awarding making buy buys bought buying wishes promises fed got get gets getting "
     "write wrote written"
-)  # fmt: skip
+)
 _STRONG_GIVE = word_set(
     "give gives gave given giving offer offers offered offering tell tells told telling send sends sent "
     "sending grant grants granted award awards awarded promise promised wish wishes wished owe owes owed "
@@ -102,7 +129,8 @@ _ADJECTIVES = word_set(
 
 
 def is_determiner(words: Words, i: int, edits: Edits) -> bool:
-    """Whether the "her" at word i belongs to a following noun (her book) rather than being an object (saw her).
+    """Whether the "her" at word i belongs to a following noun (her book) rather than being an object (saw
+    her).
 
     Decides by the next words and the verb before; flags the row where both readings are open.
     """
@@ -191,7 +219,10 @@ def _after_verb(words: Words, i: int, edits: Edits, *, closes: bool) -> bool:
 
 def _countable(low: str) -> bool:
     """A bare singular count noun cannot follow an object ("gave her book"), so "her" must belong to it."""
-    mass = "advice money time help food water credit medicine information feedback support permission work trouble hope"
+    mass = (
+        "advice money time help food water credit medicine information feedback support permission work"
+        " trouble hope"
+    )
     return not low.endswith("s") and low not in mass.split()
 
 

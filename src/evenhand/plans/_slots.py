@@ -95,7 +95,8 @@ class Levels:
 
 @dataclass(frozen=True)
 class Filler:
-    """What the slots of a template may be filled with, row by row of the terms; columns are shared between texts."""
+    """What the slots of a template may be filled with, row by row of the terms; columns are shared between
+    texts."""
 
     terms: Terms
 
@@ -224,7 +225,8 @@ def compile_template(
 
 
 def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]]]:
-    """The template with one noncharacter per slot (and per article before a slot), and what each stands for."""
+    """The template with one noncharacter per slot (and per article before a slot), and what each stands
+    for."""
     out: list[str] = []
     slots: list[tuple[Slot, bool, str]] = []
 

@@ -23,7 +23,8 @@ def word_set(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a text: `words[i]` is ``text[starts[i]:ends[i]]``; `low` is lower case with straight apostrophes."""
+    """The words of a text: `words[i]` is ``text[starts[i]:ends[i]]``; `low` is lower case with straight
+    apostrophes."""
 
     text: str
     words: tuple[str, ...]
@@ -35,7 +36,8 @@ class Words:
         return len(self.words)
 
     def gap(self, i: int) -> str:
-        """What stands between word i and word i + 1 (before the first word for -1, after the last for the last)."""
+        """What stands between word i and word i + 1 (before the first word for -1, after the last for the
+        last)."""
         start = self.ends[i] if i >= 0 else 0
         stop = self.starts[i + 1] if i + 1 < len(self.words) else len(self.text)
         return self.text[start:stop]
@@ -118,8 +120,9 @@ _SPELLED = re.compile(r"[A-Z][A-Z0-9]*(?:[-'’.]|$|s$)")
 def article(word: str) -> str:
     """The indefinite article before `word`: "a" or "an", by sound.
 
-    Vowel letters take "an" except where they sound like a consonant (a European, a one-off); a silent h takes "an";
-    capitals that are spelled out go by the letter's name (an FBI agent, a UN report); so do numbers (an 80).
+    Vowel letters take "an" except where they sound like a consonant (a European, a one-off); a silent h takes
+    "an"; capitals that are spelled out go by the letter's name (an FBI agent, a UN report); so do numbers (an
+    80).
 
     >>> [
     ...     article(w)

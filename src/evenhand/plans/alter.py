@@ -1,4 +1,5 @@
-"""Texts cut at their alterable words, and the fluent alterations of every place, fixed on the original text."""
+"""Texts cut at their alterable words, and the fluent alterations of every place, fixed on the original
+text."""
 
 from __future__ import annotations
 
@@ -214,9 +215,17 @@ def text_tasks(
         at += len(rows)
     place = np.repeat(np.arange(len(sites)), [len(rows) + 1 for rows in offered])
     return TextTasks(
-        text=text, number=number, place=place, spans=spans, words=words,
-        tasks=numbers[tasks], limit=limit, base_loss=base_loss, seeds=seeds, key=key,
-    )  # fmt: skip
+        text=text,
+        number=number,
+        place=place,
+        spans=spans,
+        words=words,
+        tasks=numbers[tasks],
+        limit=limit,
+        base_loss=base_loss,
+        seeds=seeds,
+        key=key,
+    )
 
 
 __all__ = [

@@ -1,4 +1,5 @@
-"""Beam search: all single changes first, then only those combinations that the single changes promise most of.
+"""Beam search: all single changes first, then only those combinations that the single changes promise most
+of.
 
 All tasks of a block are searched together, as arrays: a row for every state, sorted by task.
 """
@@ -19,9 +20,9 @@ WORD = 62
 def beam(block: SearchBlock, /, *, max_queries: int, width: int = 5, branch: int = 12) -> Search:
     """The default search: as many flips as the genetic algorithm with a fraction of its queries.
 
-    The loss of a combination is foretold as the loss of the state that it continues plus the effect that the further
-    change has alone; only the `width` most promising are asked. That is exact for an additive model, and a ranking for others.
-    Among equal promises the combination of earlier single changes goes first.
+    The loss of a combination is foretold as the loss of the state that it continues plus the effect that the
+    further change has alone; only the `width` most promising are asked. That is exact for an additive model,
+    and a ranking for others. Among equal promises the combination of earlier single changes goes first.
 
     Args:
         width: states asked and kept at each depth. branch: places whose best single change may be combined.
@@ -75,9 +76,11 @@ class _Best:
     def of(cls, block: SearchBlock) -> _Best:
         n = len(block)
         return cls(
-            won=np.zeros(n, dtype=np.bool_), loss=block.base_loss.copy(), queries=np.zeros(n, dtype=np.int64),
+            won=np.zeros(n, dtype=np.bool_),
+            loss=block.base_loss.copy(),
+            queries=np.zeros(n, dtype=np.int64),
             changes=np.full((n, 0), -1, dtype=np.int64),
-        )  # fmt: skip
+        )
 
     def take(self, task: IntArray, loss: FloatArray, won: BoolArray, changes: IntArray) -> None:
         """What was asked at one depth, sorted by task and loss."""
@@ -131,15 +134,25 @@ class _Front:
     def only(self, rows: IntArray | BoolArray, loss: FloatArray | None = None) -> _Front:
         """Some of the rows; with losses that have become known."""
         return _Front(
-            task=self.task[rows], loss=(self.loss if loss is None else loss)[rows], changes=self.changes[rows],
-            bits=self.bits[rows], closed=self.closed[rows],
-        )  # fmt: skip
+            task=self.task[rows],
+            loss=(self.loss if loss is None else loss)[rows],
+            changes=self.changes[rows],
+            bits=self.bits[rows],
+            closed=self.closed[rows],
+        )
 
 
 def _start(
-    block: SearchBlock, task: IntArray, loss: FloatArray, change: IntArray, nth: IntArray, width: int, branch: int
-) -> tuple[_Steps, _Front]:  # fmt: skip
-    """From all single changes, sorted by task and loss (`nth`: which of its task): the steps, and the first front."""
+    block: SearchBlock,
+    task: IntArray,
+    loss: FloatArray,
+    change: IntArray,
+    nth: IntArray,
+    width: int,
+    branch: int,
+) -> tuple[_Steps, _Front]:
+    """From all single changes, sorted by task and loss (`nth`: which of its task): the steps, and the first
+    front."""
     finite = np.flatnonzero(np.isfinite(loss))
     place = block.place[change]
     pair = task[finite] * (int(place.max(initial=-1)) + 1) + place[finite]
@@ -158,13 +171,17 @@ def _start(
     of_step[task[rows], column] = bits[: len(rows)]
     steps = _Steps(effect=effect, change=number, bits=of_step)
     return steps, _Front(
-        task=task[front], loss=loss[front], changes=change[front, None], bits=bits[len(rows) :],
+        task=task[front],
+        loss=loss[front],
+        changes=change[front, None],
+        bits=bits[len(rows) :],
         closed=where[task[front]] == place[front, None],
-    )  # fmt: skip
+    )
 
 
 def _bits(task: IntArray, nth: IntArray) -> IntArray:
-    """(r, words) a bit for each change among those of its task, the higher the later it was tried; low words first."""
+    """(r, words) a bit for each change among those of its task, the higher the later it was tried; low words
+    first."""
     size = int(nth.max(initial=-1)) + 1
     code = task * size + nth
     used = np.unique(code)
@@ -175,7 +192,8 @@ def _bits(task: IntArray, nth: IntArray) -> IntArray:
 
 
 def _children(front: _Front, steps: _Steps, width: int, room: IntArray) -> _Front:
-    """The combinations of a state with one more change that promise the lowest loss: `width` for a task, if it has `room`."""
+    """The combinations of a state with one more change that promise the lowest loss: `width` for a task, if
+    it has `room`."""
     if not len(front.task):
         return front
     promise = front.loss[:, None] + steps.effect[front.task]
@@ -199,9 +217,12 @@ def _children(front: _Front, steps: _Steps, width: int, room: IntArray) -> _Fron
     closed = front.closed[parent]
     closed[np.arange(len(parent)), column] = True
     return _Front(
-        task=task, loss=promised[order], changes=np.column_stack([front.changes[parent], steps.change[task, column]]),
-        bits=bits[order], closed=closed,
-    )  # fmt: skip
+        task=task,
+        loss=promised[order],
+        changes=np.column_stack([front.changes[parent], steps.change[task, column]]),
+        bits=bits[order],
+        closed=closed,
+    )
 
 
 def _begins(ascending: IntArray) -> BoolArray:

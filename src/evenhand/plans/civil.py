@@ -58,7 +58,8 @@ def civil_comments(
     columns: Sequence[str] | None = None,
     block_bytes: int = 8 << 20,
 ) -> Iterator[Comments]:
-    """Streams the comments in which at least one identity of the category was seen by `threshold` of the annotators.
+    """Streams the comments in which at least one identity of the category was seen by `threshold` of the
+    annotators.
 
     Args:
         path: the CSV of the Civil Comments data (``train.csv``, ``all_data.csv``, …): ``id``, ``target`` or

@@ -24,8 +24,9 @@ def genetic(
     keep: int = 4,
     temperature: float = 0.3,
 ) -> ProblemSearch:
-    """As published: words drawn ∝ their number of neighbours, the best of `keep` candidates, which must improve; elitism;
-    parents by softmax(F/temperature); uniform crossover; success only where at most the allowed share of words changed.
+    """As published: words drawn ∝ their number of neighbours, the best of `keep` candidates, which must
+    improve; elitism; parents by softmax(F/temperature); uniform crossover; success only where at most the
+    allowed share of words changed.
     """
     rng = np.random.default_rng(seed)
     counts = problem.counts
@@ -79,8 +80,9 @@ def genetic_practice(
     generations: int = 20,
     temperature: float = 0.3,
 ) -> ProblemSearch:
-    """As the practice runs it: every start has one random word altered; single random cut point; one random word of each
-    child mutated; children beyond the allowed share of changed words are dropped; ends at a flip.
+    """As the practice runs it: every start has one random word altered; single random cut point; one random
+    word of each child mutated; children beyond the allowed share of changed words are dropped; ends at a
+    flip.
     """
     rng = np.random.default_rng(seed)
     counts = problem.counts

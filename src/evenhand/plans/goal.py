@@ -19,7 +19,8 @@ class Goal:
     """A goal for texts whose original scores are known; it is what `lockstep` calls to judge replies.
 
     Args:
-        kind: `untargeted` (another label), `targeted` (that label), `minimise` or `maximise` (a score, by `amount`).
+        kind: `untargeted` (another label), `targeted` (that label), `minimise` or `maximise` (a score, by
+            `amount`).
         names: the scores it reads, in the order of the columns.
         labels: what a reader calls the labels; two for a single score with a threshold.
         base: (T, k) scores of the unchanged texts. label: (T,) their labels; −1 without scores.
@@ -96,7 +97,8 @@ def goal_for(
         target: label of a targeted goal. amount: by which a score must move.
 
     Raises:
-        UsageError: `unknown-goal`, `unknown-score`, `unknown-label`, `needs-threshold`, `needs-amount`, `label-scores`.
+        UsageError: `unknown-goal`, `unknown-score`, `unknown-label`, `needs-threshold`, `needs-amount`,
+            `label-scores`.
         SubjectError: `no-replies`.
 
     >>> g = goal_for({"spam": np.array([0.9]), "ham": np.array([0.1])})
@@ -130,9 +132,11 @@ def _moved(
         raise UsageError("unknown-score", f"the goal {kind!r} needs a score", given=None, available=names)
     if amount is None or not 0 < amount < float("inf"):
         raise UsageError(
-            "needs-amount", f"the goal {kind!r} needs the amount by which {score!r} must move", given=amount,
+            "needs-amount",
+            f"the goal {kind!r} needs the amount by which {score!r} must move",
+            given=amount,
             expected="a number above 0, e.g. 0.2",
-        )  # fmt: skip
+        )
     base = columns[score][:, None]
     label = np.where(np.isfinite(base[:, 0]), 0, -1)
     return Goal(kind=kind, names=(score,), labels=(score,), base=base, label=label, amount=amount)
@@ -176,18 +180,23 @@ def _several(columns: dict[str, FloatArray], kind: Kind, names: tuple[str, ...],
             "label-scores",
             "these scores are not one probability for each label",
             given=", ".join(names),
-            hint="name the label probabilities (labels=, --label), or one score and a threshold (score=, threshold=)",
+            hint="name the label probabilities (labels=, --label), or one score and a threshold (score=,"
+            " threshold=)",
         )
     notes = []
     off = np.abs(finite.sum(axis=1) - 1.0)
     if len(finite) and float(off.max()) > 0.01:
         text = (
-            f"The scores of a text do not sum to 1 (by up to {off.max():.3g}); the largest still decides its label, and score"
+            f"The scores of a text do not sum to 1 (by up to {off.max():.3g}); the largest still decides its"
+            " label, and score"
             " changes are in the subject's own units."
         )
         notes.append(("not-probabilities", text))
     if len(finite) and bool(np.all((finite == 0) | (finite == 1))):
-        text = "The subject gives labels without probabilities: only flips are measured, and searches have nothing to follow."
+        text = (
+            "The subject gives labels without probabilities: only flips are measured, and searches have"
+            " nothing to follow."
+        )
         notes.append(("hard-labels", text))
     label = np.where(np.isfinite(base).all(axis=1), np.argmax(np.nan_to_num(base, nan=-np.inf), axis=1), -1)
     wanted = -1
@@ -198,6 +207,11 @@ def _several(columns: dict[str, FloatArray], kind: Kind, names: tuple[str, ...],
             )
         wanted = names.index(target)
     return Goal(
-        kind=kind, names=names, labels=names, base=base, label=label.astype(np.int64), target=wanted,
+        kind=kind,
+        names=names,
+        labels=names,
+        base=base,
+        label=label.astype(np.int64),
+        target=wanted,
         notes=tuple(notes),
-    )  # fmt: skip
+    )

@@ -1,4 +1,5 @@
-"""Greedy search by word importance: the word whose absence moves the score most is altered first (Jin et al. 2020)."""
+"""Greedy search by word importance: the word whose absence moves the score most is altered first (Jin et al.
+2020)."""
 
 from __future__ import annotations
 

@@ -100,7 +100,8 @@ class Grid:
 
     @cached_property
     def _by_term(self) -> Mapping[str, tuple[IntArray, tuple[str, ...]]]:
-        """Codes of every group by term, with a missing code at the end: so that term -1 (a control) finds it."""
+        """Codes of every group by term, with a missing code at the end: so that term -1 (a control) finds
+        it."""
         return {
             name: (np.append(f.codes, np.int32(-1)).astype(np.int32), f.levels)
             for name, f in self.terms.factors.items()

@@ -120,7 +120,8 @@ class Finder:
         return frozenset(x for x in surfaces if x[:1].isupper())
 
     def find(self, text: str) -> list[Found]:
-        """The terms in `text` from left to right, none overlapping; not inside words, hyphenations or addresses."""
+        """The terms in `text` from left to right, none overlapping; not inside words, hyphenations or
+        addresses."""
         low = _lower(text)
         hits = self._automaton.find_matches_as_indexes(low, overlapping=True)
         if not hits:
@@ -185,10 +186,11 @@ _NEXT_WORD = re.compile(r"\s+([^\W\d_]+)")
 
 
 def placeholder(text: str, terms: Terms | Finder, category: str | None = None) -> Placeholder:
-    """The text as a template: every identity term becomes a slot that carries its form, number and letter case.
+    """The text as a template: every identity term becomes a slot that carries its form, number and letter
+    case.
 
-    A word that is both a noun and an adjective ("a Muslim", "a Muslim teacher") is read by the word after it. Words
-    that are about people only sometimes ("black", "straight") are flagged where no person word follows.
+    A word that is both a noun and an adjective ("a Muslim", "a Muslim teacher") is read by the word after it.
+    Words that are about people only sometimes ("black", "straight") are flagged where no person word follows.
 
     Args:
         text: any text.

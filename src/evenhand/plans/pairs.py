@@ -17,10 +17,25 @@ from evenhand.terms import Terms, terms
 
 _SETS = {"male": "he", "female": "she", "neutral": "they"}
 _UNCLEAR = {
-    "lady": "lady", "lord": "lord", "host": "host", "male": "male", "female": "female", "partner": "partner",
-    "king": "king", "queen": "queen", "prince": "prince", "princess": "princess", "count": "count", "duke": "duke",
-    "bachelor": "bachelor", "sir": "sir", "madam": "madam", "steward": "steward", "groom": "groom", "master": "master",
-}  # fmt: skip
+    "lady": "lady",
+    "lord": "lord",
+    "host": "host",
+    "male": "male",
+    "female": "female",
+    "partner": "partner",
+    "king": "king",
+    "queen": "queen",
+    "prince": "prince",
+    "princess": "princess",
+    "count": "count",
+    "duke": "duke",
+    "bachelor": "bachelor",
+    "sir": "sir",
+    "madam": "madam",
+    "steward": "steward",
+    "groom": "groom",
+    "master": "master",
+}
 
 
 @cache
@@ -38,8 +53,8 @@ def _table(pairs: Terms) -> Mapping[str, tuple[str, int, str]]:
 def swap_gender(text: str, gender: str, pairs: Terms | None = None) -> Rewrite:
     """The text with every gendered noun, and the pronouns, in one gender ("male", "female" or "neutral").
 
-    Each word is looked up once, so that nothing is swapped back. Where the text mentions both genders, all become
-    one; that is flagged, as are words with another meaning ("king", "count").
+    Each word is looked up once, so that nothing is swapped back. Where the text mentions both genders, all
+    become one; that is flagged, as are words with another meaning ("king", "count").
 
     Raises:
         UsageError: another gender.
@@ -106,9 +121,13 @@ def pair_grid(
     """
     lexicon = pairs or _shipped_pairs()
     own = Terms(
-        id=lexicon.id, kind="pairs", terms=tuple(genders), factors={"gender": Factor.of(list(genders))},
-        source=lexicon.source, licence=lexicon.licence,
-    )  # fmt: skip
+        id=lexicon.id,
+        kind="pairs",
+        terms=tuple(genders),
+        factors={"gender": Factor.of(list(genders))},
+        source=lexicon.source,
+        licence=lexicon.licence,
+    )
     grid = version_grid(
         texts,
         lambda text: [swap_gender(text, gender, lexicon) for gender in genders],

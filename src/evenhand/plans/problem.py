@@ -24,7 +24,8 @@ class Problem:
     """One search: what may stand at the places of a text.
 
     Args:
-        options: per place that can be altered the number of the change that leaves its word out, then its changes, best first.
+        options: per place that can be altered the number of the change that leaves its word out, then its
+            changes, best first.
         limit: most places that may be changed. base_loss: loss of the unchanged text.
     """
 
@@ -40,8 +41,8 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """How a search ended: the best state it found (() where nothing was better than the text itself), whether the goal
-    was reached, the loss of that state, and the number of states asked for.
+    """How a search ended: the best state it found (() where nothing was better than the text itself), whether
+    the goal was reached, the loss of that state, and the number of states asked for.
     """
 
     state: State
@@ -54,7 +55,8 @@ ProblemSearch: TypeAlias = Generator[list[State], tuple[list[float], list[bool]]
 
 
 def side_by_side(function: Callable[..., ProblemSearch]) -> Callable[..., Search]:
-    """A search of whole blocks from a search of one problem; one with a parameter `seed` gets that of its task."""
+    """A search of whole blocks from a search of one problem; one with a parameter `seed` gets that of its
+    task."""
     seeded = "seed" in inspect.signature(function).parameters
 
     @wraps(function)
@@ -75,9 +77,11 @@ def side_by_side(function: Callable[..., ProblemSearch]) -> Callable[..., Search
         found = [ended[i] for i in range(len(problems))]
         return Outcomes(
             changes=_padded([_changes(p, o.state) for p, o in zip(problems, found, strict=True)]),
-            won=np.array([o.won for o in found], dtype=np.bool_), loss=np.array([o.loss for o in found]),
-            queries=np.array([o.queries for o in found], dtype=np.int64), single_mean=np.full(len(found), np.nan),
-        )  # fmt: skip
+            won=np.array([o.won for o in found], dtype=np.bool_),
+            loss=np.array([o.loss for o in found]),
+            queries=np.array([o.queries for o in found], dtype=np.int64),
+            single_mean=np.full(len(found), np.nan),
+        )
 
     return made
 
@@ -120,9 +124,10 @@ def _problems(block: SearchBlock) -> Iterator[Problem]:
         for place, change in zip(block.place[changes].tolist(), changes.tolist(), strict=True):
             options.setdefault(place, [removal[place]]).append(change)
         yield Problem(
-            options=tuple([tuple(options[p]) for p in sorted(options)]), limit=int(block.limit[i]),
+            options=tuple([tuple(options[p]) for p in sorted(options)]),
+            limit=int(block.limit[i]),
             base_loss=float(block.base_loss[i]),
-        )  # fmt: skip
+        )
 
 
 def _changes(problem: Problem, state: State) -> list[int]:

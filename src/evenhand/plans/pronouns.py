@@ -31,9 +31,13 @@ def pronoun_grid(
     ['He lost his keys.', 'She lost her keys.', 'They lost their keys.']
     """
     own = Terms(
-        id=terms.id, kind="pronouns", terms=terms.terms, factors={"pronoun": Factor.of(list(terms.terms))},
-        source=terms.source, licence=terms.licence,
-    )  # fmt: skip
+        id=terms.id,
+        kind="pronouns",
+        terms=terms.terms,
+        factors={"pronoun": Factor.of(list(terms.terms))},
+        source=terms.source,
+        licence=terms.licence,
+    )
     grid = version_grid(
         texts,
         lambda text: [rewrite(text, pronouns=name) for name in terms.terms],

@@ -1,8 +1,8 @@
 """Word-substitution searches in lockstep: the searches of many texts ask at once, equal texts are asked once.
 
-A search is a generator over a whole block of tasks: it yields states and is sent (losses, wins); it does no I/O and knows
-neither texts nor subject. The allowed words of every place are fixed on the original text, so that the order of changes
-does not matter.
+A search is a generator over a whole block of tasks: it yields states and is sent (losses, wins); it does no
+I/O and knows neither texts nor subject. The allowed words of every place are fixed on the original text, so
+that the order of changes does not matter.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ class TextTasks:
 
     Args:
         text: as it is. number: by which `Judges` knows it.
-        place: (m,) of each change, ascending. spans: (m,) the characters that it replaces. words: (m,) what then stands there.
-        tasks: (n, k) the changes that each search may make, in the order in which it tries them; −1 where there are fewer.
+        place: (m,) of each change, ascending. spans: (m,) the characters that it replaces. words: (m,) what
+            then stands there.
+        tasks: (n, k) the changes that each search may make, in the order in which it tries them; −1 where
+            there are fewer.
         limit: most places that may be changed. base_loss: of the unchanged text.
         seeds: (n,) for searches that draw. key: of the caller.
     """
@@ -63,7 +65,8 @@ class SearchBlock:
 
     Args:
         parts: the texts. first: (parts,) number of the first change of each.
-        text: (n,) part of each task, ascending. task, change: (N,) the changes of every task in the order of trial.
+        text: (n,) part of each task, ascending. task, change: (N,) the changes of every task in the order of
+            trial.
         place: (M,) of each change. limit, base_loss, seed: (n,) of each task.
     """
 
@@ -89,12 +92,16 @@ class SearchBlock:
             owners.append(rows + task)
             changes.append(part.tasks[rows, columns] + number)
         return cls(
-            parts=tuple(parts), first=first, text=np.repeat(np.arange(len(parts)), sizes), task=_joined(owners),
-            change=_joined(changes), place=_joined([p.place + at for p, at in zip(parts, places, strict=True)]),
+            parts=tuple(parts),
+            first=first,
+            text=np.repeat(np.arange(len(parts)), sizes),
+            task=_joined(owners),
+            change=_joined(changes),
+            place=_joined([p.place + at for p, at in zip(parts, places, strict=True)]),
             limit=np.repeat(np.array([p.limit for p in parts], dtype=np.int64), sizes),
             base_loss=np.repeat(np.array([p.base_loss for p in parts]), sizes),
             seed=_joined([p.seeds for p in parts]),
-        )  # fmt: skip
+        )
 
     def __len__(self) -> int:
         return len(self.text)
@@ -111,7 +118,8 @@ def _joined(arrays: Sequence[IntArray]) -> IntArray:
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class States:
-    """What a block asks for: (r,) the task of each state, ascending, and its changes (r, depth), −1 behind the last."""
+    """What a block asks for: (r,) the task of each state, ascending, and its changes (r, depth), −1 behind
+    the last."""
 
     task: IntArray
     changes: IntArray
@@ -122,10 +130,11 @@ class Outcomes:
     """How searches ended.
 
     Args:
-        changes: (n, depth) the best state that each found, in the order of the changes, −1 behind the last; none where
-            nothing was better than the text itself.
+        changes: (n, depth) the best state that each found, in the order of the changes, −1 behind the last;
+            none where nothing was better than the text itself.
         won: (n,) whether the goal was reached. loss: of that state. queries: states asked for.
-        single_mean: (n,) by how much single changes lowered the loss on average; NaN where the search did not ask them.
+        single_mean: (n,) by how much single changes lowered the loss on average; NaN where the search did not
+            ask them.
     """
 
     changes: IntArray
@@ -138,9 +147,12 @@ class Outcomes:
         """Those of one text, its changes numbered from 0."""
         changes = self.changes[tasks]
         return Outcomes(
-            changes=np.where(changes >= 0, changes - first, -1), won=self.won[tasks], loss=self.loss[tasks],
-            queries=self.queries[tasks], single_mean=self.single_mean[tasks],
-        )  # fmt: skip
+            changes=np.where(changes >= 0, changes - first, -1),
+            won=self.won[tasks],
+            loss=self.loss[tasks],
+            queries=self.queries[tasks],
+            single_mean=self.single_mean[tasks],
+        )
 
 
 Search: TypeAlias = Generator[States, tuple[FloatArray, BoolArray], Outcomes]
@@ -190,7 +202,8 @@ class _Memory:
         self._row: dict[str, int] = {}
 
     def wanted(self, states: States) -> tuple[list[str], IntArray]:
-        """Texts not asked before in this block, and the memory's row of every state; equal states are rendered once."""
+        """Texts not asked before in this block, and the memory's row of every state; equal states are
+        rendered once."""
         sets = np.sort(states.changes, axis=1)
         parts = self.block.text[states.task]
         first, number = _distinct(parts, sets, len(self.block.place))
@@ -220,7 +233,8 @@ def _rendered(parts: Sequence[TextTasks], sets: Sequence[Sequence[int]]) -> Iter
 
 
 def _distinct(parts: IntArray, sets: IntArray, changes: int) -> tuple[IntArray, IntArray]:
-    """(first row of each distinct text and set of changes, which of these each row is), in the order of the rows."""
+    """(first row of each distinct text and set of changes, which of these each row is), in the order of the
+    rows."""
     key, size = parts, int(parts.max(initial=0)) + 1
     for column in sets.T:
         if size * (changes + 1) > np.iinfo(np.int64).max:

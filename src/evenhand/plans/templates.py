@@ -35,8 +35,8 @@ class Templates:
         templates: ``"{name} feels {emotion}."``; see `evenhand.plans.templates.templates`.
         ids: one id per template.
         values: slot → words, combined in every way (Cartesian).
-        groups: slot → {group → words}: like `values`, and the group becomes a factor of the texts, named by the last
-            word of the slot (``{situation emotion}`` sets ``emotion``).
+        groups: slot → {group → words}: like `values`, and the group becomes a factor of the texts, named by
+            the last word of the slot (``{situation emotion}`` sets ``emotion``).
         terms: what the remaining slots are filled with when none is given.
         factors: further columns of the templates, e.g. ``sentiment``.
         bases: the texts that templates were made from; the templates themselves where empty.
@@ -95,7 +95,8 @@ class Templates:
 
         Args:
             terms: a list or its name; the templates' own where None.
-            control: also one row per text without any term, in the role "control", where the text stays grammatical.
+            control: also one row per text without any term, in the role "control", where the text stays
+                grammatical.
 
         Raises:
             UsageError: a slot that nothing fits, no terms, or no rows at all.
@@ -238,12 +239,14 @@ def templates(
     values: Mapping[str, Sequence[str]] | None = None,
     terms: Terms | str | PathLike[str] | None = None,
 ) -> Templates:
-    """Templates by a shipped name ("eec", "identity"), from a TOML, JSON or text file, or from a list of sentences.
+    """Templates by a shipped name ("eec", "identity"), from a TOML, JSON or text file, or from a list of
+    sentences.
 
-    Slots: ``{name}`` and ``{person.object}`` are filled from names; ``{race}``, ``{race:noun_plural}`` (any category)
-    from identity terms; ``{pronoun.subject}``, ``.object``, ``.determiner``, ``.possessive``, ``.reflexive`` follow the
-    gender of the name, with verbs in agreement (write the sentence as for "he"); any other slot takes its words from
-    `values`. "a" or "an" before a slot is repaired; ``{Slot}`` begins with a capital, ``{SLOT}`` is in capitals.
+    Slots: ``{name}`` and ``{person.object}`` are filled from names; ``{race}``, ``{race:noun_plural}`` (any
+    category) from identity terms; ``{pronoun.subject}``, ``.object``, ``.determiner``, ``.possessive``,
+    ``.reflexive`` follow the gender of the name, with verbs in agreement (write the sentence as for "he");
+    any other slot takes its words from `values`. "a" or "an" before a slot is repaired; ``{Slot}`` begins
+    with a capital, ``{SLOT}`` is in capitals.
 
     Args:
         source: name, path or sentences.
@@ -339,8 +342,8 @@ def person_templates(
 ) -> Templates:
     """Free texts about a named person as templates: every mention of the name becomes a slot.
 
-    Possessives keep their ending; the pronouns follow the gender of the name that is filled in. A text that does not
-    mention the name is in `skipped` with a reason.
+    Possessives keep their ending; the pronouns follow the gender of the name that is filled in. A text that
+    does not mention the name is in `skipped` with a reason.
 
     Args:
         texts: the base texts.

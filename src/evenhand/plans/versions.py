@@ -1,4 +1,5 @@
-"""Grids in which each text stands once in every version: the group is the rewriting itself (pronouns, gendered words)."""
+"""Grids in which each text stands once in every version: the group is the rewriting itself (pronouns,
+gendered words)."""
 
 from __future__ import annotations
 

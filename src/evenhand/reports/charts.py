@@ -1,8 +1,8 @@
 """Exhibits as Vega-Lite specifications: one small function a kind of chart, in one visible dict.
 
-The channels that each kind reads from `Exhibit.encode` are in its docstring; a channel names a column unless it says
-otherwise. Columns get neutral names (``c0``, ``c1``, …) in the specification, because Vega-Lite reads dots and brackets
-in a field's name as paths; the reader sees the real names as titles.
+The channels that each kind reads from `Exhibit.encode` are in its docstring; a channel names a column unless
+it says otherwise. Columns get neutral names (``c0``, ``c1``, …) in the specification, because Vega-Lite reads
+dots and brackets in a field's name as paths; the reader sees the real names as titles.
 """
 
 from __future__ import annotations
@@ -341,7 +341,8 @@ def dumbbell(frame: Frame) -> Spec:
 
 
 def bars(frame: Frame) -> Spec:
-    """Channels: x and y (one of them numbers), color; low and high for error bars; rules as a list of numbers."""
+    """Channels: x and y (one of them numbers), color; low and high for error bars; rules as a list of
+    numbers."""
     encode = frame.exhibit.encode
     upright = numeric(frame.channel("y") or [])
     size, name = ("y", "x") if upright else ("x", "y")
@@ -386,4 +387,5 @@ CHARTS: dict[str, Maker] = {
 }
 """Kind of chart → how it is drawn. `examples` and `trace` are set as text by the HTML report."""
 
-# --- pieces -------------------------------------------------------------------------------------------------------
+# --- pieces
+# -------------------------------------------------------------------------------------------------------

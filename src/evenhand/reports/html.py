@@ -1,7 +1,7 @@
 """One self-contained page: verdicts first, then estimates, what lies behind them, methods and provenance.
 
-Audited text is hostile. The template escapes everything; chart data sit in an inert JSON script with ``<`` escaped; the
-page's policy allows one script, by its hash, and no request at all; there is no code generation.
+Audited text is hostile. The template escapes everything; chart data sit in an inert JSON script with ``<``
+escaped; the page's policy allows one script, by its hash, and no request at all; there is no code generation.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def _view(result: Record, limits: Limits) -> tuple[Part, list[Part]]:
         "methods": _methods(result, limits),
         "reading": _reading(result),
         "provenance": _provenance(result.provenance, limits),
-        "footer": f"Made by evenhand from a result of schema {SCHEMA}. This file is complete: it loads nothing.",
+        "footer": f"Made by evenhand from a result of schema {SCHEMA}. This file is complete: it loads"
+        " nothing.",
     }
     if len(shown) < len(result.exhibits):
         text = f"This page shows {len(shown)} of {len(result.exhibits)} exhibits; result.json has all."
@@ -151,7 +152,10 @@ def _cards(result: Record, limits: Limits) -> Part:
             {"cards": shown[:loud], "folded": folded, "said": said, "left": left, "verdict": verdict}
         )
     missing = [f"{g['left']} more {g['verdict']}" for g in groups if g["left"]]
-    legend = "Dot: estimate. Line: its interval. Shaded: the tolerance declared beforehand. Upright line: equal treatment."
+    legend = (
+        "Dot: estimate. Line: its interval. Shaded: the tolerance declared beforehand. Upright line:"
+        " equal treatment."
+    )
     return {
         "legend": legend if result.findings else "",
         "groups": groups,
@@ -186,7 +190,8 @@ def _card(f: Finding, axes: dict[tuple[str, str], Ruler], limits: Limits) -> Par
 
 
 def _forests(result: Record) -> tuple[list[Part], list[Part]]:
-    """A forest plot for each measure and contrast that has at least two estimates, the first MAX_FORESTS of them."""
+    """A forest plot for each measure and contrast that has at least two estimates, the first MAX_FORESTS of
+    them."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for f in result.findings:
         if f.estimate.value is not None:
@@ -264,7 +269,8 @@ def _methods(result: Record, limits: Limits) -> list[tuple[str, str]]:
         said.append(
             (
                 cut(names, limits.cell),
-                f"{cut(words.visible(method), limits.cell)} ({len(measures)} estimate{'s' * (len(measures) > 1)})",
+                f"{cut(words.visible(method), limits.cell)} ({len(measures)}"
+                f" estimate{'s' * (len(measures) > 1)})",
             )
         )
     return said
@@ -272,10 +278,13 @@ def _methods(result: Record, limits: Limits) -> list[tuple[str, str]]:
 
 def _reading(result: Record) -> list[str]:
     lines = [
-        "Disparity: a gap beyond the tolerance that chance does not explain, after adjustment for the number of comparisons. "
-        "Within tolerance: the data show that the gap lies inside it. Inconclusive: the data could do neither. "
+        "Disparity: a gap beyond the tolerance that chance does not explain, after adjustment for the number"
+        " of comparisons. "
+        "Within tolerance: the data show that the gap lies inside it. Inconclusive: the data could do"
+        " neither. "
         "“Could detect” is the smallest true gap that this design would have found four times out of five.",
-        "“Rests on” says what carries an estimate. An effect carried by one word or one text says something about that word or "
+        "“Rests on” says what carries an estimate. An effect carried by one word or one text says something"
+        " about that word or "
         "text, and little about the group.",
     ]
     families = sorted({f.family for f in result.findings if f.family})
@@ -298,7 +307,8 @@ def _provenance(provenance: Any, limits: Limits) -> list[tuple[str, str, bool]]:
 
 @cache
 def _asset(name: str) -> str:
-    """A file beside this module; line ends as the HTML parser will see them, since the policy hashes those."""
+    """A file beside this module; line ends as the HTML parser will see them, since the policy hashes
+    those."""
     return files("evenhand.reports").joinpath("assets", name).read_text("utf-8").replace("\r\n", "\n")
 
 

@@ -15,7 +15,8 @@ PAD = 10.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ruler:
-    """The stretch of a contrast's scale that all findings of that contrast share, so that rows can be compared."""
+    """The stretch of a contrast's scale that all findings of that contrast share, so that rows can be
+    compared."""
 
     low: float
     high: float
@@ -31,7 +32,8 @@ class Ruler:
 
 
 def axis_for(findings: Sequence[Finding]) -> Ruler:
-    """An axis that holds every estimate and tolerance; very long intervals are cut (and drawn with an arrow)."""
+    """An axis that holds every estimate and tolerance; very long intervals are cut (and drawn with an
+    arrow)."""
     null = null_of(findings[0])
     core = [null]
     for f in findings:
@@ -59,7 +61,8 @@ def shared_axes(findings: Sequence[Finding]) -> dict[tuple[str, str], Ruler]:
 
 
 def picture(finding: Finding, axis: Ruler) -> str:
-    """The SVG; empty where there is no estimate. It is decoration: the same numbers stand beside it as text."""
+    """The SVG; empty where there is no estimate. It is decoration: the same numbers stand beside it as
+    text."""
     e = finding.estimate
     if e.value is None:
         return ""
@@ -73,7 +76,8 @@ def picture(finding: Finding, axis: Ruler) -> str:
     parts.append(f'<circle class="dot" cx="{axis.place(e.value):.1f}" cy="{MIDDLE}" r="4.5"/>')
     tone = (finding.verdict or "none").replace(" ", "-")
     return (
-        f'<svg class="interval {tone}" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" aria-hidden="true" focusable="false">'
+        f'<svg class="interval {tone}" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" aria-hidden="true"'
+        ' focusable="false">'
         f"{''.join(parts)}</svg>"
     )
 
@@ -87,7 +91,8 @@ def _end(x: float, side: int, *, clipped: bool) -> list[str]:
     if clipped:
         back = x - side * 6
         return [
-            f'<path class="bar" d="M{back:.1f} {MIDDLE - 4}L{x:.1f} {MIDDLE}L{back:.1f} {MIDDLE + 4}" fill="none"/>'
+            f'<path class="bar" d="M{back:.1f} {MIDDLE - 4}L{x:.1f} {MIDDLE}L{back:.1f} {MIDDLE + 4}"'
+            ' fill="none"/>'
         ]
     return [f'<line class="bar" x1="{x:.1f}" x2="{x:.1f}" y1="{MIDDLE - 4}" y2="{MIDDLE + 4}"/>']
 
@@ -99,7 +104,8 @@ def _band(finding: Finding, axis: Ruler) -> list[str]:
     a = axis.place(low) if math.isfinite(low) else PAD
     b = axis.place(high) if math.isfinite(high) else WIDTH - PAD
     parts = [
-        f'<rect class="band" x="{a:.1f}" y="3" width="{max(b - a, 1):.1f}" height="{2 * MIDDLE - 6:.0f}" rx="2"/>'
+        f'<rect class="band" x="{a:.1f}" y="3" width="{max(b - a, 1):.1f}" height="{2 * MIDDLE - 6:.0f}"'
+        ' rx="2"/>'
     ]
     null = axis.place(null_of(finding))
     for bound in (low, high):

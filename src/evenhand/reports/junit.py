@@ -43,7 +43,8 @@ def render(result: Record, *, inconclusive: Literal["skipped", "failure"] = "ski
     if not result.complete:
         message = "the audit stopped early: resume it"
         cases.append(
-            f'<testcase classname="evenhand.{result.audit}" name="complete"><error message="{message}"/></testcase>'
+            f'<testcase classname="evenhand.{result.audit}" name="complete"><error'
+            f' message="{message}"/></testcase>'
         )
     counts = (
         f'tests="{len(cases)}" failures="{failed}" errors="{int(not result.complete)}" skipped="{skipped}"'

@@ -1,4 +1,5 @@
-"""The look of all drawings: fonts, colours, lines and bands of reference. Text is ``currentColor``: the page decides on light or dark."""
+"""The look of all drawings: fonts, colours, lines and bands of reference. Text is ``currentColor``: the page
+decides on light or dark."""
 
 from __future__ import annotations
 

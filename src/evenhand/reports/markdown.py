@@ -16,7 +16,8 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~$])")
 
 
 def render(result: Record, *, limit: int = 200) -> str:
-    """Headline, warnings, one table of findings (worst first, at most `limit`), notes and provenance in brief.
+    """Headline, warnings, one table of findings (worst first, at most `limit`), notes and provenance in
+    brief.
 
     >>> from evenhand._record import Record
     >>> print(render(Record(audit="text", title="a|b")).splitlines()[0])

@@ -21,16 +21,23 @@ def render(result: Record, *, limit: int = 20) -> str:
     """
     head = ("verdict", "comparison", "measure", "estimate", "tolerance")
     rows = [
-        (f.verdict or "–", words.comparison(f), f"{f.estimate.measure}, {f.estimate.contrast}", words.interval_words(f), words.tolerance_words(f))
+        (
+            f.verdict or "–",
+            words.comparison(f),
+            f"{f.estimate.measure}, {f.estimate.contrast}",
+            words.interval_words(f),
+            words.tolerance_words(f),
+        )
         for f in words.worst_first(result.findings)[:limit]
-    ]  # fmt: skip
+    ]
     cells = "".join(f"<tr>{''.join(f'<td>{_safe(c)}</td>' for c in row)}</tr>" for row in rows)
     titles = "".join(f"<th>{h}</th>" for h in head)
     table = f"<table><thead><tr>{titles}</tr></thead><tbody>{cells}</tbody></table>" if rows else ""
     left = len(result.findings) - len(rows)
     more = f"<p>… and {left} more: <code>.table()</code></p>" if left > 0 else ""
     state = "" if result.complete else " (incomplete)"
-    return f"<div><p><strong>{_safe(result.title)}</strong>{state}<br>{_safe(words.headline(result))}</p>{table}{more}</div>"
+    head_line = f"<strong>{_safe(result.title)}</strong>{state}<br>{_safe(words.headline(result))}"
+    return f"<div><p>{head_line}</p>{table}{more}</div>"
 
 
 def _safe(text: str) -> str:

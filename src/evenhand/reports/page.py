@@ -1,4 +1,5 @@
-"""Exhibits as parts of a page: tables cut to a stated length, pairs of texts with the changed words, charts."""
+"""Exhibits as parts of a page: tables cut to a stated length, pairs of texts with the changed words,
+charts."""
 
 from __future__ import annotations
 
@@ -142,14 +143,16 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-# --- texts side by side -------------------------------------------------------------------------------------------
+# --- texts side by side
+# -------------------------------------------------------------------------------------------
 
 _BEFORE = ("before", "left", "original", "text_before", "base", "reference_text", "from")
 _AFTER = ("after", "right", "changed", "text_after", "variant", "group_text", "to")
 
 
 def _pairs(part: Part, exhibit: Exhibit, limits: Limits) -> None:
-    """Channels: before, after (columns of text). Without them: columns of such names, or the first two of text."""
+    """Channels: before, after (columns of text). Without them: columns of such names, or the first two of
+    text."""
     before, after = _text_column(exhibit, _BEFORE, 0), _text_column(exhibit, _AFTER, 1)
     if before is None or after is None or before == after:
         return
@@ -169,7 +172,8 @@ def _pairs(part: Part, exhibit: Exhibit, limits: Limits) -> None:
 
 
 def _steps(part: Part, exhibit: Exhibit, limits: Limits) -> None:
-    """Channels: text; group where several traces follow one another. Changed words are marked against the step before."""
+    """Channels: text; group where several traces follow one another. Changed words are marked against the
+    step before."""
     text = _text_column(exhibit, ("text", "sentence", "input"), 0)
     if text is None:
         return

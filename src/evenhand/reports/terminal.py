@@ -143,7 +143,8 @@ def _finding(console: Console, f: Finding, axis: Ruler, *, full: bool) -> None:
 
 
 def bar(f: Finding, axis: Ruler, width: int) -> str:
-    """The interval in characters: ``·`` tolerance, ``│`` null, ``─`` interval, ``●`` estimate; empty without one."""
+    """The interval in characters: ``·`` tolerance, ``│`` null, ``─`` interval, ``●`` estimate; empty without
+    one."""
     e = f.estimate
     if e.value is None:
         return ""

@@ -192,7 +192,8 @@ def _plural(word: str, count: int) -> str:
 
 
 def null_of(finding: Finding) -> float:
-    """The contrast's value when the two groups are equal: 1 for ratios, ½ for probabilities of superiority, else 0.
+    """The contrast's value when the two groups are equal: 1 for ratios, ½ for probabilities of superiority,
+    else 0.
 
     >>> from evenhand._model import Estimate
     >>> names = ("difference", "ratio", "log ratio", "AUC")
@@ -254,7 +255,8 @@ def _are(count: int) -> str:
 
 
 def _could_detect(findings: Sequence[Finding]) -> str:
-    """The smallest gaps that the inconclusive comparisons could have shown, where one scale holds them all."""
+    """The smallest gaps that the inconclusive comparisons could have shown, where one scale holds them
+    all."""
     unsure = [f for f in findings if f.verdict == "inconclusive"]
     known = sorted(abs(f.detectable) for f in unsure if f.detectable is not None)
     if not known or len({f.estimate.contrast for f in unsure}) > 1:
@@ -272,17 +274,19 @@ def advice(result: Record) -> list[str]:
         lines.append("The audit stopped early. Resume it before relying on any of this.")
     if tally["disparity"]:
         lines.append(
-            "Look at each disparity below: first at its size against the tolerance, then at what it rests on. "
-            "A gap carried by one word or one text points to that word or text."
+            "Look at each disparity below: first at its size against the tolerance, then at what it rests on."
+            " A gap carried by one word or one text points to that word or text."
         )
     if tally["inconclusive"]:
         lines.append(
-            "Inconclusive does not mean fair: the data could show neither a gap beyond the tolerance nor its absence. "
+            "Inconclusive does not mean fair: the data could show neither a gap beyond the tolerance nor its"
+            " absence. "
             "More texts, names or rows narrow the interval."
         )
     if tally["within tolerance"] and not tally["disparity"] and not tally["inconclusive"]:
         lines.append(
-            "For each comparison the data show that the gap lies inside the tolerance that was declared beforehand."
+            "For each comparison the data show that the gap lies inside the tolerance that was declared"
+            " beforehand."
         )
     return lines
 

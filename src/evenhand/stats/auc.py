@@ -102,8 +102,8 @@ def auc(
         positive, negative: scores of the two classes (or of two groups). Weights as in `placements`.
 
     Returns:
-        value in [0, 1], se on that scale, p against ½. At 0 or 1 no variance can be estimated: the interval is
-        then Wilson's for min(m, n) trials, and no p-value.
+        value in [0, 1], se on that scale, p against ½. At 0 or 1 no variance can be estimated: the interval
+        is then Wilson's for min(m, n) trials, and no p-value.
 
     Source: DeLong et al. (1988); logit interval after Pepe (2003), section 5.2.
 

@@ -1,7 +1,8 @@
 """Poisson bootstrap of weighted sums: each row, or each bag of rows, draws a Poisson(1) weight.
 
-Beyond `BAGS` rows the rows are dealt into bags at random and bags are resampled: the variance of a sum is estimated without
-bias and with a relative error of √(2/BAGS), and a thousand replicates cost one matrix product whatever the rows.
+Beyond `BAGS` rows the rows are dealt into bags at random and bags are resampled: the variance of a sum is
+estimated without bias and with a relative error of √(2/BAGS), and a thousand replicates cost one matrix
+product whatever the rows.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ BAGS = 8192
 
 
 def bag_totals(terms: FloatArray, weight: FloatArray | None, *, seed: int) -> FloatArray:
-    """(bags, k + 1) sums of weighted terms in random bags, last the weight itself; a row is a bag while rows are few.
+    """(bags, k + 1) sums of weighted terms in random bags, last the weight itself; a row is a bag while rows
+    are few.
 
     Args:
         terms: (k, n).

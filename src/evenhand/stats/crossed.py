@@ -1,14 +1,15 @@
 """The difference of two groups' means, generalised over samples that are crossed or nested in the groups.
 
-Terms (names, identity words) are nested in groups; texts are crossed with them. Both are samples, so both belong
-in the standard error. With u ranging over the units of one dimension and d(−u) the difference without u, the
-variance of that dimension is the jackknife's
+Terms (names, identity words) are nested in groups; texts are crossed with them. Both are samples, so both
+belong in the standard error. With u ranging over the units of one dimension and d(−u) the difference without
+u, the variance of that dimension is the jackknife's
 
     V = (U − 1)/U · Σ_u (d(−u) − d)²            (a sum over the two groups where units are nested)
 
-and over two dimensions V = V₁ + V₂ − V_cell (Cameron, Gelbach & Miller 2011), degrees of freedom by Satterthwaite.
-On a complete grid these are the quasi-F mean squares of Clark (1973): V₁ is Welch's variance of the term means, V₂
-the paired variance of the text differences, V_cell the residual mean square; see `_cell_part` for other designs.
+and over two dimensions V = V₁ + V₂ − V_cell (Cameron, Gelbach & Miller 2011), degrees of freedom by
+Satterthwaite. On a complete grid these are the quasi-F mean squares of Clark (1973): V₁ is Welch's variance
+of the term means, V₂ the paired variance of the text differences, V_cell the residual mean square; see
+`_cell_part` for other designs.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class Dimension:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Crossing:
-    """The usable rows of a comparison. `side` is 0 in the group and 1 in the reference; `score` is centred."""
+    """The usable rows of a comparison. `side` is 0 in the group and 1 in the reference; `score` is
+    centred."""
 
     score: FloatArray
     weight: FloatArray
@@ -98,7 +100,8 @@ def prepare(
 ) -> Crossing:
     """Checked, compacted rows and their sums: what `difference` and `influence` work on.
 
-    Rows outside both groups, without a finite score, with weight 0 or with a missing unit (code −1) are dropped.
+    Rows outside both groups, without a finite score, with weight 0 or with a missing unit (code −1) are
+    dropped.
 
     Raises:
         UsageError: `unequal-lengths`, `groups-overlap`, `unknown-unit`, `bad-weight`.
@@ -171,7 +174,8 @@ def difference(
     over: Sequence[str] | None = None,
     alternative: Alternative = "two-sided",
 ) -> Inference:
-    """Mean score of group `a` minus that of group `b`, with an interval that generalises over the units in `over`.
+    """Mean score of group `a` minus that of group `b`, with an interval that generalises over the units in
+    `over`.
 
     Args:
         score: (n,) numbers; rows that are not finite are dropped and counted in ``detail["dropped"]``.
@@ -179,22 +183,23 @@ def difference(
         units: name → (n,) integer codes of the sampled units, −1 for missing.
         weight: (n,) case weights, not negative; None for ones.
         level: of the interval, in (0, 1).
-        over: none, one or two names of `units`; None for all of them. Whether a unit is nested in groups (names)
-            or crossed with them (texts) is read off the codes.
+        over: none, one or two names of `units`; None for all of them. Whether a unit is nested in groups
+            (names) or crossed with them (texts) is read off the codes.
         alternative: two-sided, or greater/less for a − b.
 
     Returns:
-        value in units of the score. Where a group has fewer than two units of a dimension in `over`, value without
-        interval and `why_not`; where no score varies, likewise. ``detail`` holds the variance of each dimension,
-        their sizes, the design and what was dropped.
+        value in units of the score. Where a group has fewer than two units of a dimension in `over`, value
+        without interval and `why_not`; where no score varies, likewise. ``detail`` holds the variance of each
+        dimension, their sizes, the design and what was dropped.
 
     Raises:
         UsageError: `unequal-lengths`, `groups-overlap`, `unknown-unit`, `bad-weight`, `too-many-units`.
 
-    Source: Clark (1973), The language-as-fixed-effect fallacy; Judd, Westfall & Kenny (2012); Cameron, Gelbach &
-    Miller (2011), Robust inference with multiway clustering.
+    Source: Clark (1973), The language-as-fixed-effect fallacy; Judd, Westfall & Kenny (2012); Cameron,
+    Gelbach & Miller (2011), Robust inference with multiway clustering.
 
-    One of 40 names shifts all its scores; pairing by text would find this significant, over names it is t = 1:
+    One of 40 names shifts all its scores; pairing by text would find this significant, over names it is t =
+    1:
 
     >>> text, term = np.divmod(np.arange(10 * 40), 40)
     >>> score = 0.5 * (term == 3) + 0.01 * text
@@ -305,8 +310,8 @@ def satterthwaite(parts: Sequence[Component], total: float | None = None) -> flo
 
 
 def _effective(shares: FloatArray) -> float:
-    """Degrees of freedom of a sum of squares over units of unequal size: (Σp²)²/Σp⁴ − 1, which is U − 1 for equal
-    sizes (after Carter, Schnepel & Steigerwald 2017), and never under 1."""
+    """Degrees of freedom of a sum of squares over units of unequal size: (Σp²)²/Σp⁴ − 1, which is U − 1 for
+    equal sizes (after Carter, Schnepel & Steigerwald 2017), and never under 1."""
     p = shares[shares > 0] / shares.sum()
     return max(1.0, float(np.sum(p**2) ** 2 / np.sum(p**4)) - 1.0)
 
@@ -341,8 +346,8 @@ def _dimension_parts(d: Dimension, means: FloatArray) -> list[Component]:
 
 def _cap(part: Component, total: float) -> float:
     """The largest df that a dimension of 1 to 3 degrees of freedom leaves: its own where it makes half of the
-    variance, else twice its own. When such a component happens to be small, the estimated df is too large (7 % false
-    alarms with 3 texts, 9 % with 2)."""
+    variance, else twice its own. When such a component happens to be small, the estimated df is too large (7
+    % false alarms with 3 texts, 9 % with 2)."""
     if part.df >= 4:
         return float("inf")
     return part.df * (1.0 if part.variance > total / 2 else 2.0)
@@ -351,9 +356,9 @@ def _cap(part: Component, total: float) -> float:
 def _guarded(parts: Sequence[Component]) -> Component:
     """One part for a small group nested beside a much larger one.
 
-    Satterthwaite's df is itself estimated: a small group that happens to vary little makes Welch's test twice as
-    liberal as it says (11.6 % at 2 + 20 units; 12.4 % at 5 + 40 skewed ones). So the variance is the larger of
-    Welch's and the pooled one, and df at most twice the
+    Satterthwaite's df is itself estimated: a small group that happens to vary little makes Welch's test twice
+    as liberal as it says (11.6 % at 2 + 20 units; 12.4 % at 5 + 40 skewed ones). So the variance is the
+    larger of Welch's and the pooled one, and df at most twice the
     smaller group's.
     """
     n = [p.df + 1 for p in parts]
@@ -366,9 +371,10 @@ def _cell_part(rows: Crossing, means: FloatArray) -> list[Component]:
     """What both dimensions count: the variance of the cells (text × term).
 
     On a complete grid term and text effects cancel in the other dimension's sums, so only the residual of the
-    additive model is counted twice. In a sparse design (each text with one term) everything is. With p the share of
-    a cell and p_n, p_t the margins, the doubly counted share of the effects is
-    c = Σ(p_tn − p_n p_t)² / Σ p_tn², 0 on a complete grid and near 1 in a sparse one; V_cell is weighted by it.
+    additive model is counted twice. In a sparse design (each text with one term) everything is. With p the
+    share of a cell and p_n, p_t the margins, the doubly counted share of the effects is
+    c = Σ(p_tn − p_n p_t)² / Σ p_tn², 0 on a complete grid and near 1 in a sparse one; V_cell is weighted by
+    it.
     """
     first, second = rows.dimensions
     joint = not (first.nested or second.nested)

@@ -1,7 +1,7 @@
 """Curves over thresholds with simultaneous bands: pass rate against pass rate, and the impact ratio.
 
-Bands come from a Poisson bootstrap of the counts between neighbouring thresholds: a sum of Poisson(1) weights over n rows is
-Poisson(n), so whole curves are resampled without touching a row.
+Bands come from a Poisson bootstrap of the counts between neighbouring thresholds: a sum of Poisson(1) weights
+over n rows is Poisson(n), so whole curves are resampled without touching a row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ FOUR_FIFTHS = (0.8, 1.25)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PassCurve:
-    """Share of the group above each threshold at the reference's share above it; band simultaneous over thresholds."""
+    """Share of the group above each threshold at the reference's share above it; band simultaneous over
+    thresholds."""
 
     thresholds: FloatArray
     reference: FloatArray
@@ -34,7 +35,8 @@ class PassCurve:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImpactCurve:
-    """Impact ratio at each judged threshold, ascending, with a simultaneous band; `selected` is everyone's share above."""
+    """Impact ratio at each judged threshold, ascending, with a simultaneous band; `selected` is everyone's
+    share above."""
 
     thresholds: FloatArray
     ratio: FloatArray
@@ -44,7 +46,8 @@ class ImpactCurve:
 
 
 def _thresholds(a: Scores, b: Scores) -> FloatArray:
-    """At most `MOST_POINTS` distinct scores, evenly spread over both groups' ranks; both groups count alike."""
+    """At most `MOST_POINTS` distinct scores, evenly spread over both groups' ranks; both groups count
+    alike."""
     mixed = (a.cumulated[1:] / a.total + b.cumulated[1:] / b.total) / 2
     at = np.searchsorted(mixed, np.linspace(0, 1, MOST_POINTS + 1)[:-1] + 1e-12)
     present = np.flatnonzero(a.occupied | b.occupied)
@@ -120,7 +123,8 @@ def pass_curve(a: Scores, b: Scores, *, level: float = 0.95, seed: int = 0) -> P
 
 
 def impact_curve(a: Scores, b: Scores, *, level: float = 0.95, seed: int = 0) -> ImpactCurve:
-    """Impact ratio P(a > t)/P(b > t) at every threshold with enough people, band simultaneous on the log scale.
+    """Impact ratio P(a > t)/P(b > t) at every threshold with enough people, band simultaneous on the log
+    scale.
 
     >>> grid = np.arange(100.0)
     >>> one = Scores(values=grid, weight=np.ones(100), weight2=np.ones(100), n=100)
@@ -156,11 +160,13 @@ def impact_curve(a: Scores, b: Scores, *, level: float = 0.95, seed: int = 0) ->
 def no_adverse_impact_level(
     a: Scores, b: Scores, *, band: tuple[float, float] = FOUR_FIFTHS, level: float = 0.95, seed: int = 0
 ) -> Inference:
-    """The lowest threshold such that it and every higher one with enough people keeps the impact ratio inside `band`.
+    """The lowest threshold such that it and every higher one with enough people keeps the impact ratio inside
+    `band`.
 
     Returns:
-        value in units of the score. `low`: the same where the simultaneous band of the curve merely touches `band`;
-        `high`: where it lies wholly inside. A bound is None, and why_not says so, where there is no such threshold.
+        value in units of the score. `low`: the same where the simultaneous band of the curve merely touches
+        `band`; `high`: where it lies wholly inside. A bound is None, and why_not says so, where there is no
+        such threshold.
 
     >>> grid = np.arange(1000.0)
     >>> one = Scores(values=grid, weight=np.ones(1000), weight2=np.ones(1000), n=1000)
@@ -168,8 +174,10 @@ def no_adverse_impact_level(
     0.0
     """
     method = (
-        f"lowest threshold from which on the impact ratio stays in {band[0]:g} to {band[1]:g}; bounds from the"
-        f" {level:.0%} simultaneous band of the curve; thresholds with under {ENOUGH:g} expected in a group are not judged"
+        f"lowest threshold from which on the impact ratio stays in {band[0]:g} to {band[1]:g}; bounds from"
+        " the"
+        f" {level:.0%} simultaneous band of the curve; thresholds with under {ENOUGH:g} expected in a group"
+        " are not judged"
     )
     if not (a.total > 0 and b.total > 0):
         return Inference(level=level, method=method, why_not="a group has no score")
@@ -184,7 +192,10 @@ def no_adverse_impact_level(
     inside = _from_above(curve, (curve.low >= low) & (curve.high <= high))
     if value is None:
         share = 100 * float(curve.selected[-1])
-        outside = f"the impact ratio is outside already at the highest threshold with enough people (top {share:.1f} %)"
+        outside = (
+            "the impact ratio is outside already at the highest threshold with enough people (top"
+            f" {share:.1f} %)"
+        )
         return Inference(level=level, method=method, why_not=outside)
     why = (
         None

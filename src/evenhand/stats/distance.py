@@ -11,9 +11,11 @@ from evenhand.stats.interval import Inference, check_level, quantile
 
 MOST_ROWS = 1500
 PIECES = 512
-"""Pieces of equal mass in which distributions are redrawn: they lose nothing that an interval or a p-value shows."""
+"""Pieces of equal mass in which distributions are redrawn: they lose nothing that an interval or a p-value
+shows."""
 MOST_COUNTED = 10_000
-"""Rows of each group up to which they are redrawn as counts; beyond, as the normal process that counts tend to."""
+"""Rows of each group up to which they are redrawn as counts; beyond, as the normal process that counts tend
+to."""
 FEWEST = 10
 FEWEST_OF_DEPENDENCE = 50
 BAND = 0.99
@@ -28,19 +30,22 @@ def wasserstein(a: Scores, b: Scores) -> float:
 
 
 def wasserstein_test(a: Scores, b: Scores, *, seed: int, draws: int = 499, level: float = 0.95) -> Inference:
-    """Wasserstein-1 distance; p by drawing both groups from their pooled scores; an interval that holds near 0 too.
+    """Wasserstein-1 distance; p by drawing both groups from their pooled scores; an interval that holds near
+    0 too.
 
-    The distance W = ∫|D|, D = F_a − F_b, is not smooth where D = 0, so a plain bootstrap fails there. For the error h of
-    D, W_n − W ≤ ∫ s·h + ∫|h|, the first over scores where the sign s of D is known (a simultaneous band of h excludes 0),
-    the second over the rest; and W ≤ W_n − ∫ s·h for any fixed signs s. The lower bound is W_n less the quantile of the
-    former; the upper one adds that of the latter with either sign throughout the rest. h is drawn as the Brownian bridges
-    of the two groups, on the rest those of the pooled scores.
+    The distance W = ∫|D|, D = F_a − F_b, is not smooth where D = 0, so a plain bootstrap fails there. For the
+    error h of D, W_n − W ≤ ∫ s·h + ∫|h|, the first over scores where the sign s of D is known (a simultaneous
+    band of h excludes 0), the second over the rest; and W ≤ W_n − ∫ s·h for any fixed signs s. The lower
+    bound is W_n less the quantile of the former; the upper one adds that of the latter with either sign
+    throughout the rest. h is drawn as the Brownian bridges of the two groups, on the rest those of the pooled
+    scores.
 
     Returns:
-        value, interval (from `FEWEST` rows a group; it covers at least `level`, and more near 0), p. ``detail``: the mean
-        distance under equality, the noise floor.
+        value, interval (from `FEWEST` rows a group; it covers at least `level`, and more near 0), p.
+        ``detail``: the mean distance under equality, the noise floor.
 
-    Source: del Barrio, Giné & Matrán (1999), Central limit theorems for the Wasserstein distance, for the limit in L1;
+    Source: del Barrio, Giné & Matrán (1999), Central limit theorems for the Wasserstein distance, for the
+    limit in L1;
         Fang & Santos (2019), Inference on directionally differentiable functions, for the two regions.
 
     >>> grid = np.arange(4.0)
@@ -91,7 +96,8 @@ def wasserstein_test(a: Scores, b: Scores, *, seed: int, draws: int = 499, level
 
 
 def _pieces(a: Scores, b: Scores) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
-    """(where each piece begins, its share of each group): the distinct scores, or `PIECES` pieces of equal mass."""
+    """(where each piece begins, its share of each group): the distinct scores, or `PIECES` pieces of equal
+    mass."""
     pooled = a.weight + b.weight
     some = pooled > 0
     values, share = a.values[some], pooled[some] / pooled.sum()
@@ -104,7 +110,8 @@ def _pieces(a: Scores, b: Scores) -> tuple[FloatArray, tuple[FloatArray, FloatAr
 
 
 def _bridge(normal: FloatArray, share: FloatArray, size: float) -> FloatArray:
-    """(draws, pieces − 1) errors of an empirical distribution function: a Brownian bridge over the shares ÷ √(n − 1)."""
+    """(draws, pieces − 1) errors of an empirical distribution function: a Brownian bridge over the shares ÷
+    √(n − 1)."""
     steps = normal * np.sqrt(share)
     steps -= share * steps.sum(axis=1, keepdims=True)
     return np.asarray(steps.cumsum(axis=1)[:, :-1] / np.sqrt(max(size - 1.0, 1.0)))
@@ -118,11 +125,12 @@ def distance_correlation(
     Beyond `MOST_ROWS` rows a random sample of them is used: the statistic takes n² numbers.
 
     Returns:
-        value, p, and from `FEWEST_OF_DEPENDENCE` rows an interval (`dependence_bounds`; it covers more than `level` near
-        independence). ``detail``: the mean under independence; R, its standard error and n as `dependence_bounds` takes
-        them.
+        value, p, and from `FEWEST_OF_DEPENDENCE` rows an interval (`dependence_bounds`; it covers more than
+        `level` near independence). ``detail``: the mean under independence; R, its standard error and n as
+        `dependence_bounds` takes them.
 
-    Source: Székely, Rizzo & Bakirov (2007), Measuring and testing dependence by correlation of distances; Székely & Rizzo
+    Source: Székely, Rizzo & Bakirov (2007), Measuring and testing dependence by correlation of distances;
+    Székely & Rizzo
         (2013), The distance correlation t-test of independence in high dimension, for the corrected R.
 
     >>> t = np.linspace(-1, 1, 60)
@@ -159,16 +167,18 @@ def distance_correlation(
     low, high = dependence_bounds(corrected, error, len(a), level=level)
     method += "; interval from the bias-corrected square (Székely & Rizzo 2013)"
     detail = {**found.detail, "R": corrected, "standard error of R": error, "n": len(a)}
-    # The value is biased upwards, so it may lie above a bound that is not; an interval holds its value all the same.
+    # The value is biased upwards, so it may lie above a bound that is not; an interval holds its value all
+    # the same.
     return found.with_(low=min(low, value), high=max(high, value), method=method, detail=detail)
 
 
 def dependence_bounds(corrected: float, error: float, n: int, *, level: float) -> tuple[float, float]:
     """Interval of a distance correlation from the bias-corrected square R, which may be below 0, of n rows.
 
-    The variance of R is that of its influence function (`error`²) and, since that vanishes with the dependence, 2/n² of
-    independent columns. Under weak dependence R is a weighted mean of squared correlations, whose variance is at most
-    4R/n: the upper bound is never under the R′ that lies z standard errors of that kind above R.
+    The variance of R is that of its influence function (`error`²) and, since that vanishes with the
+    dependence, 2/n² of independent columns. Under weak dependence R is a weighted mean of squared
+    correlations, whose variance is at most 4R/n: the upper bound is never under the R′ that lies z standard
+    errors of that kind above R.
 
     Source: for the expansion of R, Székely & Rizzo (2013); the bounds are checked by simulation only
         (docs/reference/calibration-predictions.md).

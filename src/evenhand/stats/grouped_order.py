@@ -1,7 +1,8 @@
 """The values of several groups in one ascending order, each with the group it came from.
 
-Sorting numbers is several times as fast as finding the order that sorts them. So the group's code rides in the low bits of a
-whole number that orders as the value does: nothing is rounded, and one sort of plain numbers gives values and groups.
+Sorting numbers is several times as fast as finding the order that sorts them. So the group's code rides in
+the low bits of a whole number that orders as the value does: nothing is rounded, and one sort of plain
+numbers gives values and groups.
 """
 
 from __future__ import annotations
@@ -54,10 +55,11 @@ def in_order(values: FloatArray, codes: IntArray, groups: int, weight: FloatArra
 
 
 def _left_out(x: FloatArray, width: int) -> int | None:
-    """How far the magnitudes (as whole numbers) can be moved towards 0 so that `width` bits come free; None for never.
+    """How far the magnitudes (as whole numbers) can be moved towards 0 so that `width` bits come free; None
+    for never.
 
-    A double without its sign orders as the whole number of the same bits. Only magnitudes near 0 are in the way, and
-    whether there are any is seen when the keys are made.
+    A double without its sign orders as the whole number of the same bits. Only magnitudes near 0 are in the
+    way, and whether there are any is seen when the keys are made.
     """
     largest = max(abs(float(x.max())), abs(float(x.min()))) if len(x) else 0.0
     room = (1 << (63 - width)) - 2
@@ -67,7 +69,8 @@ def _left_out(x: FloatArray, width: int) -> int | None:
 
 
 def _keys(x: FloatArray, codes: IntArray, width: int, below: int) -> npt.NDArray[np.int64] | None:
-    """Whole numbers that order as the values do, the codes in their low bits; None where a value is too near to 0."""
+    """Whole numbers that order as the values do, the codes in their low bits; None where a value is too near
+    to 0."""
     keys = np.empty(len(x), dtype=np.int64)
     for start in range(0, len(x), BLOCK):
         bits, out = x[start : start + BLOCK].view(np.int64), keys[start : start + BLOCK]

@@ -1,6 +1,7 @@
 """Scores as weights on a shared grid: AUC, distances, quantiles and pass rates from mergeable counts.
 
-On the grid of the distinct scores every number is exact; on a grid of bins it has the error that is stated with them.
+On the grid of the distinct scores every number is exact; on a grid of bins it has the error that is stated
+with them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class Scores:
     Args:
         values: (B,) ascending scores (the distinct ones, or the middles of bins). n: rows.
         weight, weight2: (B,) Σw and Σw² of the rows at each, one and the same array for rows without weights.
-        rows: in place of both where no point holds two rows of whatever group: (B,) which points are rows of this one.
+        rows: in place of both where no point holds two rows of whatever group: (B,) which points are rows of
+            this one.
     """
 
     def __init__(
@@ -133,7 +135,8 @@ def auc(a: Scores, b: Scores, *, level: float = 0.95) -> Inference:
     se = float(np.sqrt(variance))
     logit = float(np.log(value / (1 - value)))
     low, high = (1 / (1 + np.exp(-x)) for x in bounds(logit, se / (value * (1 - value)), level=level))
-    # The test on the same scale as the interval, so that they agree; on the plain scale small groups alarm too often.
+    # The test on the same scale as the interval, so that they agree; on the plain scale small groups alarm
+    # too often.
     p = tail(logit * value * (1 - value) / se, None)
     return from_standard_error(value, se, level=level, null=0.5, method=method).with_(
         low=float(low), high=float(high), p_value=p
@@ -173,7 +176,8 @@ def _at_points(own: Scores, other: Scores) -> Iterator[Piece]:
 
 
 def _at_rows(own: BoolArray) -> Iterator[Piece]:
-    """As `_at_points`, each point one row of one group or the other: a row's place tells how many are below."""
+    """As `_at_points`, each point one row of one group or the other: a row's place tells how many are
+    below."""
     before, steps = 0, np.arange(BLOCK)
     for start in range(0, len(own), BLOCK):
         place = np.flatnonzero(own[start : start + BLOCK])
@@ -206,8 +210,8 @@ def _together(pieces: Iterable[Piece], own: float, other: float) -> tuple[float,
 def kolmogorov_smirnov(a: Scores, b: Scores, *, level: float = 0.95) -> Inference:
     """max |F_a − F_b| with its asymptotic p-value; the interval is distribution-free and conservative.
 
-    The interval is D ± k·√(1/n_a + 1/n_b), k the Kolmogorov quantile: the empirical difference is nowhere further than
-    that from the true one with probability `level`.
+    The interval is D ± k·√(1/n_a + 1/n_b), k the Kolmogorov quantile: the empirical difference is nowhere
+    further than that from the true one with probability `level`.
 
     Source: Smirnov (1948); Massart (1990) for the band.
 
@@ -239,7 +243,8 @@ def kolmogorov_smirnov(a: Scores, b: Scores, *, level: float = 0.95) -> Inferenc
 def weighted_quantile(
     values: npt.ArrayLike, q: npt.ArrayLike, weight: npt.ArrayLike | None = None
 ) -> FloatArray:
-    """Quantiles as `numpy.quantile` (linear); with whole weights those of the data with each row repeated w times.
+    """Quantiles as `numpy.quantile` (linear); with whole weights those of the data with each row repeated w
+    times.
 
     With fractional weights the smallest value whose share of the weight reaches q.
 
@@ -278,7 +283,8 @@ def ordered_quantile(values: FloatArray, q: npt.ArrayLike, weight: FloatArray | 
     )
     below, above = (x[np.minimum(row, len(x) - 1)] for row in rows)
     part = position - whole
-    # The two forms of numpy's own interpolation, so that whole weights agree with repetition to the last digit.
+    # The two forms of numpy's own interpolation, so that whole weights agree with repetition to the last
+    # digit.
     return np.asarray(
         np.where(part < 0.5, below + (above - below) * part, above - (above - below) * (1 - part))
     )

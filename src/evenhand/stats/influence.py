@@ -109,8 +109,9 @@ def carried(
 ) -> Carried:
     """The smallest number of units whose removal takes away at least `share` of the gap (or turns its sign).
 
-    Units are removed greedily, each time the one whose removal shrinks the gap most; every step costs one pass over
-    the sums. At most half of the units are tried: a gap that needs more is carried by the group as a whole.
+    Units are removed greedily, each time the one whose removal shrinks the gap most; every step costs one
+    pass over the sums. At most half of the units are tried: a gap that needs more is carried by the group as
+    a whole.
 
     Args:
         score, a, b, units, unit, weight: as in `influence`.

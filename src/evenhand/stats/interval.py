@@ -113,7 +113,8 @@ def from_standard_error(
     alternative: Alternative = "two-sided",
     detail: Mapping[str, Any] | None = None,
 ) -> Inference:
-    """Interval and p-value of an estimate whose (value − truth)/se follows t(df), or a normal where df is None.
+    """Interval and p-value of an estimate whose (value − truth)/se follows t(df), or a normal where df is
+    None.
 
     Raises:
         UsageError: `bad-level`, `bad-alternative`.

@@ -1,7 +1,9 @@
-"""Mergeable sums of per-row terms: means of any number of terms with their covariance, and smooth functions of them.
+"""Mergeable sums of per-row terms: means of any number of terms with their covariance, and smooth functions
+of them.
 
-A measure that is a smooth function of means needs nothing else: its value is g(T) and its variance the delta method's
-∇g′ V ∇g. States of chunks add up, so a file that does not fit into memory gives the same numbers as one that does.
+A measure that is a smooth function of means needs nothing else: its value is g(T) and its variance the delta
+method's ∇g′ V ∇g. States of chunks add up, so a file that does not fit into memory gives the same numbers as
+one that does.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ Means: TypeAlias = Mapping[str, Any]
 Smooth: TypeAlias = Callable[[Means], Any]
 BLOCK = 1 << 15
 FEWEST = 512
-"""Rows handled at once, and the rows of each part that a block has on average, if it must be longer for that."""
+"""Rows handled at once, and the rows of each part that a block has on average, if it must be longer for
+that."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,7 +101,8 @@ def moments_by_part(
     """The sums of each part of the rows, block by block so that what is made of a block stays in the cache.
 
     Args:
-        terms: writes the terms of some rows (m,) into an array (k, m); finite. part: (n,) in [0, parts), −1 for rows to leave out.
+        terms: writes the terms of some rows (m,) into an array (k, m); finite. part: (n,) in [0, parts), −1
+            for rows to leave out.
         weight: (n,) non-negative, or None for all ones.
 
     >>> x = np.array([1.0, 2.0, 3.0, 4.0])
@@ -108,7 +112,8 @@ def moments_by_part(
     (1.0, 2.5)
     """
     k = len(names)
-    # A row of ones among the terms makes the sums part of the product, whose sides are best as multiples of four.
+    # A row of ones among the terms makes the sums part of the product, whose sides are best as multiples of
+    # four.
     wide = -(-(k + 1) // 4) * 4
     cross = np.zeros((parts, wide, wide))
     plain = cross if weight is None else np.zeros((parts, wide, wide))

@@ -39,7 +39,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
-    """Benjamini–Hochberg adjusted p-values: the expected share of false alarms among the alarms stays below α.
+    """Benjamini–Hochberg adjusted p-values: the expected share of false alarms among the alarms stays below
+    α.
 
     Args:
         p_values: raw p in [0, 1]; None stays None.
@@ -83,8 +84,8 @@ def simultaneous(pair: Inference, groups: int, *, level: float | None = None) ->
     """Interval and p-value of one pair that hold for all pairs of `groups` groups at once.
 
     The largest |t| over all pairs is referred to the studentised range: p = P(Q_{k,df} ≥ √2·|t|), interval
-    value ± q_{k,df}/√2 · se. With Welch's se and df for the pair this is the method of Games & Howell (1976), after
-    Tukey (1953) and Kramer (1956).
+    value ± q_{k,df}/√2 · se. With Welch's se and df for the pair this is the method of Games & Howell (1976),
+    after Tukey (1953) and Kramer (1956).
 
     Args:
         pair: value, se and df of the pair (df None for a normal statistic).
@@ -125,15 +126,16 @@ def simultaneous(pair: Inference, groups: int, *, level: float | None = None) ->
 def worst_pair(
     pairs: Sequence[Inference], groups: int, *, level: float | None = None
 ) -> tuple[int, Inference]:
-    """The pair with the widest gap, with an interval and p-value corrected for having been picked as the widest.
+    """The pair with the widest gap, with an interval and p-value corrected for having been picked as the
+    widest.
 
     Args:
         pairs: the differences of all pairs of `groups` groups.
         groups: number of groups.
 
     Returns:
-        (index of the pair with the largest |value|, its simultaneous inference). Unlike the interval of a max − min
-        gap, this one contains 0 wherever the data do not exclude it.
+        (index of the pair with the largest |value|, its simultaneous inference). Unlike the interval of a max
+        − min gap, this one contains 0 wherever the data do not exclude it.
 
     Raises:
         UsageError: `bad-groups` where no pair has a value.
@@ -153,12 +155,13 @@ def worst_pair(
 def max_t(
     values: npt.ArrayLike, replicates: npt.ArrayLike, *, level: float = 0.95, se: npt.ArrayLike | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Simultaneous p-values and bands of m estimates from their joint resampling distribution (single-step max-t).
+    """Simultaneous p-values and bands of m estimates from their joint resampling distribution (single-step
+    max-t).
 
     Args:
         values: (m,) estimates; the null of each is 0.
-        replicates: (B, m) replicates, centred on the estimates (bootstrap) or on 0 after subtraction by the caller
-            where they come from permutations: what is used is replicate − column mean.
+        replicates: (B, m) replicates, centred on the estimates (bootstrap) or on 0 after subtraction by the
+            caller where they come from permutations: what is used is replicate − column mean.
         level: of the bands.
         se: (m,) standard errors; those of the replicates by default.
 

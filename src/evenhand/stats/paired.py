@@ -79,7 +79,8 @@ def sign_flip(
     draws: int = 9999,
     alternative: Alternative = "two-sided",
 ) -> Inference:
-    """Sign-flip permutation of paired differences: p = (1 + #{|T*| ≥ |T|})/(B + 1); all patterns where few pairs.
+    """Sign-flip permutation of paired differences: p = (1 + #{|T*| ≥ |T|})/(B + 1); all patterns where few
+    pairs.
 
     Args:
         d: (T,) differences. seed: seed or Generator. draws: random patterns beyond 14 pairs.

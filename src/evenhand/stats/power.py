@@ -33,7 +33,8 @@ def power(gap: float, se: float, *, df: float | None = None, alpha: float = 0.05
     Args:
         gap: true difference. se: standard error of its estimate. df: None for a normal statistic.
 
-    Source: noncentral t with noncentrality gap/se, by integrating the normal over the χ² of the standard error.
+    Source: noncentral t with noncentrality gap/se, by integrating the normal over the χ² of the standard
+    error.
 
     >>> round(power(0.0, 1.0, df=20), 3), round(power(2.8015, 1.0), 3)
     (0.05, 0.8)
@@ -82,8 +83,8 @@ def units_needed(
 ) -> int | None:
     """How many units of the limiting dimension would find `gap`, where `units` of them gave `se`.
 
-    The standard error shrinks as 1/√units while the other dimension is not the bottleneck, so this is a lower bound
-    in a crossed design. Degrees of freedom are taken as units − 1.
+    The standard error shrinks as 1/√units while the other dimension is not the bottleneck, so this is a lower
+    bound in a crossed design. Degrees of freedom are taken as units − 1.
 
     Returns:
         a count ≥ 2; None for a gap of 0 or an se of 0.

@@ -20,7 +20,8 @@ class FourFifths:
     Args:
         rate, reference_rate: shares selected. ratio: impact ratio, None where the reference's rate is 0.
         z, z_ratio: Z of the difference and of the log ratio; None where undefined.
-        fisher_p: two-sided exact p. small: under 30 people in all or an expected count under 5, where Z is not to be used.
+        fisher_p: two-sided exact p. small: under 30 people in all or an expected count under 5, where Z is
+            not to be used.
         interval: Katz's log interval of the ratio (Miettinen–Nurminen where a rate is 0).
     """
 
@@ -37,10 +38,11 @@ class FourFifths:
 def four_fifths(x: float, n: float, y: float, m: float, *, level: float = 0.95) -> FourFifths:
     """Impact ratio of x of n selected against y of m, with Z, Z of ln ratio, Fisher's p and the log interval.
 
-    Z = ΔSR/√(SR_T(1 − SR_T)/(N·P(1 − P))), Z_IR = ln(SR_a/SR_b)/√((1 − SR_T)/(SR_T·N·P(1 − P))), P the group's share of N.
+    Z = ΔSR/√(SR_T(1 − SR_T)/(N·P(1 − P))), Z_IR = ln(SR_a/SR_b)/√((1 − SR_T)/(SR_T·N·P(1 − P))), P the
+    group's share of N.
 
-    Source: 29 CFR 1607.4 D; Morris & Lobsenz (2000), Significance tests and confidence intervals for the adverse
-    impact ratio, eq. 2 and 6.
+    Source: 29 CFR 1607.4 D; Morris & Lobsenz (2000), Significance tests and confidence intervals for the
+    adverse impact ratio, eq. 2 and 6.
 
     >>> found = four_fifths(8, 58, 16, 61)
     >>> round(found.ratio, 3), round(found.z, 2), round(found.fisher_p, 3), round(found.interval.low, 2)
@@ -48,7 +50,16 @@ def four_fifths(x: float, n: float, y: float, m: float, *, level: float = 0.95) 
     """
     if not (n > 0 and m > 0):
         none = Inference(level=level, method="four-fifths", why_not="a group has no rows")
-        return FourFifths(rate=None, reference_rate=None, ratio=None, z=None, z_ratio=None, fisher_p=None, small=True, interval=none)  # fmt: skip
+        return FourFifths(
+            rate=None,
+            reference_rate=None,
+            ratio=None,
+            z=None,
+            z_ratio=None,
+            fisher_p=None,
+            small=True,
+            interval=none,
+        )
     rate, other, everyone, total = x / n, y / m, (x + y) / (n + m), n + m
     share = n / total
     below = everyone * (1 - everyone) / (total * share * (1 - share))

@@ -50,7 +50,8 @@ def wilson(hits: float, n: float, *, level: float = 0.95) -> Inference:
 
 
 def clopper_pearson(hits: int, n: int, *, level: float = 0.95) -> Inference:
-    """Exact interval of one rate from beta quantiles (Clopper & Pearson 1934); never covers less than `level`.
+    """Exact interval of one rate from beta quantiles (Clopper & Pearson 1934); never covers less than
+    `level`.
 
     Raises:
         UsageError: `bad-counts`.
@@ -110,7 +111,8 @@ def _pooled_p(hits_a: float, n_a: float, hits_b: float, n_b: float) -> float | N
 
 
 def katz(hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float = 0.95) -> Inference:
-    """p_a / p_b with the log interval (Katz et al. 1978): se² = 1/x_a − 1/n_a + 1/x_b − 1/n_b; p on the log scale.
+    """p_a / p_b with the log interval (Katz et al. 1978): se² = 1/x_a − 1/n_a + 1/x_b − 1/n_b; p on the log
+    scale.
 
     Returns:
         why_not where a rate is 0: the log of the ratio is not finite (see `miettinen_nurminen`).
@@ -147,8 +149,8 @@ def miettinen_nurminen(
 ) -> Inference:
     """p_a / p_b (or p_a − p_b) with the score interval under the restricted maximum likelihood.
 
-    Inverts the χ² score test, so it exists where a rate is 0: the ratio's lower bound is then 0, or its upper one is
-    absent (unbounded).
+    Inverts the χ² score test, so it exists where a rate is 0: the ratio's lower bound is then 0, or its upper
+    one is absent (unbounded).
 
     Args:
         kind: ``"ratio"`` or ``"difference"``.
@@ -236,7 +238,8 @@ def _score_difference(d: float, x: float, n: float, y: float, m: float) -> float
 
 
 def _restricted_reference(d: float, x: float, n: float, y: float, m: float) -> float:
-    """p_b that maximises x·log(q+d) + (n−x)·log(1−q−d) + y·log q + (m−y)·log(1−q), by bisection of the slope."""
+    """p_b that maximises x·log(q+d) + (n−x)·log(1−q−d) + y·log q + (m−y)·log(1−q), by bisection of the
+    slope."""
     low, high = max(0.0, -d), min(1.0, 1.0 - d)
 
     def slope(q: float) -> float:
@@ -281,8 +284,9 @@ def fisher_exact(hits_a: int, n_a: int, hits_b: int, n_b: int) -> float:
     if last - first < WHOLE_SUPPORT:
         logs = logs_of(np.arange(first, last + 1))
         return float(min(1.0, np.sum(np.exp(logs[logs <= seen]))))
-    # The tables are log-concave around the mode: each tail starts where it becomes as unlikely as what was seen, and
-    # falls from there at least as fast as from the mode, so 40 standard deviations of it are all that a sum can feel.
+    # The tables are log-concave around the mode: each tail starts where it becomes as unlikely as what was
+    # seen, and falls from there at least as fast as from the mode, so 40 standard deviations of it are all
+    # that a sum can feel.
     mode = min(max((hits + 1) * (n_a + 1) // (total + 2), first), last)
     share = hits / total
     reach = 200 + int(40 * np.sqrt(n_a * share * (1 - share) * n_b / max(total - 1, 1)))

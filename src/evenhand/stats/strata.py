@@ -14,10 +14,11 @@ def mantel_haenszel_ratio(
     """Common ratio of rates over strata: Σ(x·m/N)/Σ(y·n/N), Greenland & Robins' log variance.
 
     Args:
-        x, n: (S,) hits and trials of the group. y, m: of the reference. Strata without one of them add nothing.
+        x, n: (S,) hits and trials of the group. y, m: of the reference. Strata without one of them add
+            nothing.
 
-    Source: Mantel & Haenszel (1959); Greenland & Robins (1985), Estimation of a common effect parameter from sparse
-    follow-up data, eq. 13.
+    Source: Mantel & Haenszel (1959); Greenland & Robins (1985), Estimation of a common effect parameter from
+    sparse follow-up data, eq. 13.
 
     >>> i = mantel_haenszel_ratio([10, 20], [100, 100], [20, 40], [100, 100])
     >>> round(i.value, 4), i.low < 0.5 < i.high
@@ -51,7 +52,8 @@ def pooled_difference(
     """Difference of means over strata, weighted by n·m/(n + m) (Cochran); normal interval.
 
     Args:
-        gaps, ses: (S,) difference and standard error in each stratum, NaN where undefined. n, m: (S,) rows of the sides.
+        gaps, ses: (S,) difference and standard error in each stratum, NaN where undefined. n, m: (S,) rows of
+            the sides.
 
     Source: Cochran (1954), Some methods for strengthening the common χ² tests.
 

@@ -17,10 +17,12 @@ def _nodes(count: int) -> tuple[FloatArray, FloatArray]:
 
 
 def range_tail(q: float, groups: int, df: float | None) -> float:
-    """P(Q > q) for the range of `groups` standard normals over an independent √(χ²_df/df); df None: known scale.
+    """P(Q > q) for the range of `groups` standard normals over an independent √(χ²_df/df); df None: known
+    scale.
 
-    Source: Tukey (1953); the double integral ∫ f(s) · k ∫ φ(z) [Φ(z) − Φ(z − qs)]^{k−1} dz ds by Gauss–Legendre, the
-    outer one in log s. Within 1e-6 of `scipy.stats.studentized_range` and some hundred times faster.
+    Source: Tukey (1953); the double integral ∫ f(s) · k ∫ φ(z) [Φ(z) − Φ(z − qs)]^{k−1} dz ds by
+    Gauss–Legendre, the outer one in log s. Within 1e-6 of `scipy.stats.studentized_range` and some hundred
+    times faster.
 
     >>> round(range_tail(3.506, 3, 20.0), 4), round(range_tail(3.3145, 3, None), 4)
     (0.0554, 0.05)

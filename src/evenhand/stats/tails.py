@@ -1,4 +1,5 @@
-"""How much a standard error of squared terms is to be widened where small samples hide their own heavy tails."""
+"""How much a standard error of squared terms is to be widened where small samples hide their own heavy
+tails."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def of_errors(m: Moments) -> float:
 
 
 def of_line(m: Moments) -> float:
-    """Excess kurtosis of (ŷ − mean)·u, where u is the residual of y = a + b·ŷ, were they independent; at least 0.
+    """Excess kurtosis of (ŷ − mean)·u, where u is the residual of y = a + b·ŷ, were they independent; at
+    least 0.
 
     On the scale of one variable: K_ŷ·K_u/3 − 3.
     """

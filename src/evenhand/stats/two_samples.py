@@ -1,4 +1,5 @@
-"""Two independent samples: Welch, effect sizes, permutation, equivalence, and diagnostics of the assumptions."""
+"""Two independent samples: Welch, effect sizes, permutation, equivalence, and diagnostics of the
+assumptions."""
 
 from __future__ import annotations
 
@@ -82,7 +83,8 @@ def cohen_d(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
 
 
 def hedges_correction(df: int) -> float:
-    """The factor that removes the small-sample bias of Cohen's d: J = Γ(ν/2)/(√(ν/2)·Γ((ν−1)/2)) (Hedges 1981).
+    """The factor that removes the small-sample bias of Cohen's d: J = Γ(ν/2)/(√(ν/2)·Γ((ν−1)/2)) (Hedges
+    1981).
 
     >>> round(hedges_correction(10), 4)
     0.9227
@@ -102,7 +104,8 @@ def permutation(
     draws: int = 9999,
     studentised: bool = True,
 ) -> Inference:
-    """Label permutation of the difference of means: p = (1 + #{|T*| ≥ |T|})/(B + 1), exact up to 20,000 splits.
+    """Label permutation of the difference of means: p = (1 + #{|T*| ≥ |T|})/(B + 1), exact up to 20,000
+    splits.
 
     Args:
         seed: seed or Generator. draws: random relabellings where all splits are too many.
@@ -145,7 +148,8 @@ def permutation(
 
 
 def _splits(n: int, m: int, draws: int, rng: np.random.Generator) -> tuple[npt.NDArray[np.intp], bool]:
-    """(splits, n) indices of the first sample: all of them where there are at most 20,000, else random ones."""
+    """(splits, n) indices of the first sample: all of them where there are at most 20,000, else random
+    ones."""
     from itertools import combinations
     from math import comb
 
@@ -162,8 +166,8 @@ def equivalence(estimate: Inference, bounds: tuple[float, float], *, alpha: floa
         estimate: value, se and df. bounds: (low, high), low < high, on the scale of the value.
 
     Returns:
-        the estimate with p = max of the two one-sided p, and the interval at level 1 − 2α, which lies inside the
-        bounds exactly where p < α.
+        the estimate with p = max of the two one-sided p, and the interval at level 1 − 2α, which lies inside
+        the bounds exactly where p < α.
 
     Raises:
         UsageError: `bad-bounds`.
@@ -233,7 +237,8 @@ class Diagnostics:
 
 
 def diagnostics(x: npt.ArrayLike, y: npt.ArrayLike) -> Diagnostics | None:
-    """Skewness, kurtosis, Jarque–Bera normality, variance ratio, outliers and ties; None under 3 values a sample.
+    """Skewness, kurtosis, Jarque–Bera normality, variance ratio, outliers and ties; None under 3 values a
+    sample.
 
     Source: Jarque & Bera (1980): JB = n/6·(S² + K²/4) ~ χ²(2); outer fences after Tukey (1977).
 

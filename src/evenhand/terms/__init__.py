@@ -27,7 +27,8 @@ IDENTITY = ("disability", "gender", "race", "religion", "sexual_orientation", "n
 SHIPPED: Mapping[str, str] = {
     "names/freakonomics": "80 first names, race × gender (Levitt & Dubner, after Fryer & Levitt)",
     "names/weat-race-5": "64 first names, race × gender (Caliskan et al. 2017, WEAT 5)",
-    "names/weat-race-7": "36 first names, race × gender (Caliskan et al. 2017, after Bertrand & Mullainathan)",
+    "names/weat-race-7": "36 first names, race × gender (Caliskan et al. 2017, after Bertrand &"
+    " Mullainathan)",
     "names/weat-gender": "16 first names by gender (Caliskan et al. 2017)",
     "names/weat-age": "16 first names, of young and of old people (Caliskan et al. 2017)",
     "names/eec": "60 people, 40 names race × gender and 20 noun phrases (Kiritchenko & Mohammad 2018)",
@@ -50,11 +51,11 @@ class Terms:
         id: shipped name or the user's file name.
         kind: "name", "identity", "pronouns" or "pairs".
         terms: the unit label of each row, length n.
-        factors: group factor → Factor of length n, e.g. ``race`` and ``gender``. For identity terms: category →
-            subcategory (missing where the term belongs to another category).
-        forms: form → surface form of each row, None where a term has none. Names have ``name``; identity terms
-            ``adjective``, ``noun``, ``noun_plural``; forms beginning with ``seen_`` are found in texts but never
-            written (alternatives separated by ``|``).
+        factors: group factor → Factor of length n, e.g. ``race`` and ``gender``. For identity terms: category
+            → subcategory (missing where the term belongs to another category).
+        forms: form → surface form of each row, None where a term has none. Names have ``name``; identity
+            terms ``adjective``, ``noun``, ``noun_plural``; forms beginning with ``seen_`` are found in texts
+            but never written (alternatives separated by ``|``).
         source, licence: where the list is from and under which terms.
     """
 
@@ -153,8 +154,8 @@ def terms(
 ) -> Terms:
     """A shipped list by its name, or a user's own CSV, TSV, TOML or JSON file.
 
-    A file has one column named `term` (or `name`, `word`, `identity`, `pronoun`). Columns with the name of a surface
-    form (`noun`, `noun_plural`, `adjective`, `subject`, …) are forms, all other columns are groups.
+    A file has one column named `term` (or `name`, `word`, `identity`, `pronoun`). Columns with the name of a
+    surface form (`noun`, `noun_plural`, `adjective`, `subject`, …) are forms, all other columns are groups.
 
     Args:
         name: one of `list_terms()`, a path, or a `Terms` (returned as it is).
@@ -283,7 +284,8 @@ def _infer(table: Table) -> Kind:
 def cross(first: Terms, second: Terms) -> Terms:
     """Every combination of two lists, for templates with two independent slots. Terms are labelled ``a × b``.
 
-    Forms keep their names where they are unambiguous and are prefixed by the list's key (``name.``, or a category).
+    Forms keep their names where they are unambiguous and are prefixed by the list's key (``name.``, or a
+    category).
 
     >>> both = cross(terms("names/weat-gender"), terms("identity/religion"))
     >>> both.terms[0], len(both)

@@ -23,7 +23,8 @@ ALL_FORMS = tuple(dict.fromkeys(f for forms in FORMS.values() for f in forms))
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Columns of one file: `rows` by column name; which column holds the terms, which the factors and the forms."""
+    """Columns of one file: `rows` by column name; which column holds the terms, which the factors and the
+    forms."""
 
     term: str
     factors: tuple[str, ...]

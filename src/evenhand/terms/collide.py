@@ -55,9 +55,9 @@ def collisions(
 ) -> tuple[Collision, ...]:
     """Terms that are ordinary words, or that the subject itself scores unlike the typical term of the list.
 
-    The second rule asks the subject for each term as a single word, and flags robust outliers: |s − median| more than
-    `z` scaled median absolute deviations (1.4826·MAD, at least `floor`) away. Of identity terms only this rule is
-    used (they are words by nature).
+    The second rule asks the subject for each term as a single word, and flags robust outliers: |s − median|
+    more than `z` scaled median absolute deviations (1.4826·MAD, at least `floor`) away. Of identity terms
+    only this rule is used (they are words by nature).
 
     Args:
         terms: the list.

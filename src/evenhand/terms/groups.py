@@ -15,7 +15,8 @@ from typing import Any
 from evenhand._errors import TermsError
 
 GROUPS: Mapping[str, str] = {
-    "groups/women-snowboard": "words for men and women (Hendricks et al. 2018); the default of the amplification audit",
+    "groups/women-snowboard": "words for men and women (Hendricks et al. 2018); the default of the"
+    " amplification audit",
     "groups/man-woman": "the two words man and woman alone (as Zhao et al. 2017)",
     "groups/wide": "a wider symmetric list for men, women and non-binary people, with plurals and pronouns",
     "groups/age": "words for young and old people",
@@ -56,12 +57,14 @@ def group_words(
     """A shipped list by its name, a user's TOML or JSON file, or a mapping of group to words.
 
     Args:
-        source: one of `GROUPS` (the part ``groups/`` may be left out), a path to a file that holds ``{group: [words]}``
-            (optionally under ``groups``, beside ``neutral``), or such a mapping.
-        plurals: also count regular English plurals of the words. Off by default: published lists are taken as they are.
+        source: one of `GROUPS` (the part ``groups/`` may be left out), a path to a file that holds
+            ``{group: [words]}`` (optionally under ``groups``, beside ``neutral``), or such a mapping.
+        plurals: also count regular English plurals of the words. Off by default: published lists are taken as
+            they are.
 
     Raises:
-        TermsError: an unknown name, fewer than two groups, an empty list, a word that is not text, a word in two groups.
+        TermsError: an unknown name, fewer than two groups, an empty list, a word that is not text, a word in
+            two groups.
 
     >>> group_words("man-woman").groups
     {'man': ('man',), 'woman': ('woman',)}
@@ -150,7 +153,8 @@ def _named(source: str | PathLike[str]) -> GroupWords:
             "unknown-groups",
             "there is no such list of group words",
             given=label,
-            expected="a shipped list, a TOML or JSON file {group: [words]}, or the name of a column that both tables have",
+            expected="a shipped list, a TOML or JSON file {group: [words]}, or the name of a column that both"
+            " tables have",
             available=GROUPS,
         )
     from evenhand._encoding import decode
@@ -223,7 +227,8 @@ def _refuse_overlap(groups: Mapping[str, tuple[str, ...]], id: str) -> None:
                     f"in {id} the word {word!r} belongs to both {owner[word]!r} and {group!r}",
                     given=word,
                     expected="every word in one group",
-                    hint="a word that names both groups tells them apart nowhere: remove it from one, or list it as neutral",
+                    hint="a word that names both groups tells them apart nowhere: remove it from one, or list"
+                    " it as neutral",
                 )
             owner[word] = group
 

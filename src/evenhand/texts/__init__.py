@@ -21,7 +21,8 @@ from evenhand._table import read_table
 __all__ = ["SHIPPED", "Texts", "texts"]
 
 SHIPPED: Mapping[str, str] = {
-    "person": "52 texts about a person called Arthur, 2 to 7 sentences, 20 registers, three sentiment classes",
+    "person": "52 texts about a person called Arthur, 2 to 7 sentences, 20 registers, three sentiment"
+    " classes",
 }
 """What is shipped: name → one line."""
 
@@ -75,9 +76,9 @@ def texts(
 ) -> Texts:
     """Shipped texts by name, a user's file, a dataframe, or a list of strings.
 
-    A ``.txt`` file holds one text per line, or paragraphs where blank lines separate them; ``.csv``, ``.tsv``,
-    ``.jsonl``, ``.json`` and ``.parquet``, dataframes (pandas, polars, Arrow, …) and mappings of columns have a column of
-    texts; their other text columns become factors.
+    A ``.txt`` file holds one text per line, or paragraphs where blank lines separate them; ``.csv``,
+    ``.tsv``, ``.jsonl``, ``.json`` and ``.parquet``, dataframes (pandas, polars, Arrow, …) and mappings of
+    columns have a column of texts; their other text columns become factors.
 
     Args:
         name: one of `SHIPPED`, a path, a table, or the texts themselves (`Texts` as they are).

@@ -1,4 +1,5 @@
-"""One corpus alone: which items are tied to which group, how tightly, and how much of that chance explains."""
+"""One corpus alone: which items are tied to which group, how tightly, and how much of that chance
+explains."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def association(
             _described(prepared, judging, analysis)
     analysis.note(
         "association-only",
-        "One corpus says what is tied to whom, not whether a model made it worse: pass outputs for that. Nothing is judged.",
+        "One corpus says what is tied to whom, not whether a model made it worse: pass outputs for that."
+        " Nothing is judged.",
     )
 
 
@@ -88,7 +90,8 @@ def _described(prepared: Matched, judging: Judging, analysis: Analysis) -> None:
 
 
 def _distance(counts: FloatArray, rows: FloatArray) -> FloatArray:
-    """Mean over items of half Σ_g |b(o, g) − share of g|: how far items are from the corpus's own mix, (…,)."""
+    """Mean over items of half Σ_g |b(o, g) − share of g|: how far items are from the corpus's own mix,
+    (…,)."""
     overall = rows / np.maximum(rows.sum(axis=-1, keepdims=True), 1.0)
     away = np.abs(shares(counts) - overall[..., :, None]).sum(axis=-2) / 2
     return np.asarray(np.nanmean(np.where(np.isfinite(away), away, np.nan), axis=-1))
@@ -126,7 +129,10 @@ def _one(
         why = f"only {images} images name a group; an interval needs at least {MIN_IMAGES}"
         return estimate, Inference(value=value, level=judging.level, why_not=why)
     usable = replicates[np.isfinite(replicates)]
-    method = f"images resampled {judging.draws} times; null: items dealt to groups at random, mean {null.mean():.4g}"
+    method = (
+        f"images resampled {judging.draws} times; null: items dealt to groups at random, mean"
+        f" {null.mean():.4g}"
+    )
     made = from_standard_error(
         value, float(usable.std(ddof=1)), df=float(images - 1), level=judging.level, method=method
     )
@@ -144,7 +150,8 @@ def _share(
     images: int,
     judging: Judging,
 ) -> tuple[Estimate, Inference]:
-    """One item's share, less the group's overall share, with Wilson's interval on the effective number of mentions."""
+    """One item's share, less the group's overall share, with Wilson's interval on the effective number of
+    mentions."""
     from evenhand.stats.rates import wilson
 
     counts, rows = point["train"][0], point["train_rows"][0]

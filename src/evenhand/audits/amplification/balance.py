@@ -35,7 +35,8 @@ class Balanced:
     """A balanced part of a training set.
 
     Args:
-        alpha: the ratio that no item exceeds. ids: what is kept, image ids where there are any, else row numbers from 0.
+        alpha: the ratio that no item exceeds. ids: what is kept, image ids where there are any, else row
+            numbers from 0.
         weights: one for each kept id, 1 for a subset. images: how many there were.
         items: one row an item: counts and ratio before and after, and what happened to it.
         bound: no subset keeps more images than this. optimal: whether this one is proven to be the largest.
@@ -53,7 +54,8 @@ class Balanced:
 
     @property
     def impossible(self) -> tuple[str, ...]:
-        """Items that some group is never named with: no subset balances them, so none of their images stay."""
+        """Items that some group is never named with: no subset balances them, so none of their images
+        stay."""
         pairs = zip(self.items.columns["item"], self.items.columns["what"], strict=True)
         return tuple(str(i) for i, what in pairs if str(what).startswith("impossible"))
 
@@ -123,8 +125,8 @@ def balance(
         captions: as `train` of `audit_amplification`; all captions of an image stay or go together.
         alpha: largest ratio of the counts of any two groups, at least 1.
         weights: weights in [0, 1] with the largest sum, instead of a subset.
-        impossible: "drop" takes out every image that names, with a group, an item that some group is never named with;
-            "leave" puts no constraint on such items.
+        impossible: "drop" takes out every image that names, with a group, an item that some group is never
+            named with; "leave" puts no constraint on such items.
         to: also write the ids there (see `Balanced.write`).
         seconds: for the integer optimum. seed: for the choice among images with the very same mentions.
         groups, items, text, id, rule, plurals, min_support, top_n, tagger: as in `audit_amplification`.
@@ -260,7 +262,8 @@ def _item_table(
         f"Items before and after balancing to a ratio of {alpha:g}",
         rows,
         columns=["item", *counted, "ratio before", "ratio after", "what"],
-        note="Counts of rows that name the item with each group. A missing ratio: some group is never named with"
+        note="Counts of rows that name the item with each group. A missing ratio: some group is never named"
+        " with"
         " the item.",
     )
 
@@ -295,7 +298,8 @@ def add_balanced(prepared: Matched, judging: Judging, alpha: float, analysis: An
 def _growth(
     prepared: Matched, outputs: Corpus, judging: Judging, weight: FloatArray | None, name: str
 ) -> tuple[Estimate, Inference]:
-    """Mean amplification with the sides of the training data as it is, from (balanced) training shares to the outputs."""
+    """Mean amplification with the sides of the training data as it is, from (balanced) training shares to the
+    outputs."""
     from scipy import sparse
 
     blocks = corpus_blocks(prepared.train, prepared.images, "train") | corpus_blocks(

@@ -1,4 +1,5 @@
-"""What is counted per image: groups with items, with sets of items, and against the truth, as far as the data allow."""
+"""What is counted per image: groups with items, with sets of items, and against the truth, as far as the data
+allow."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ MOST_SETS = 500
 
 
 def item_sets(prepared: Matched, min_support: int) -> tuple[list[str], dict[str, Any]]:
-    """Sets of items named together (singles, pairs, triples) with support in both corpora: names, and corpus → matrix."""
+    """Sets of items named together (singles, pairs, triples) with support in both corpora: names, and corpus
+    → matrix."""
     from scipy import sparse
 
     train, outputs = prepared.train, prepared.outputs
@@ -81,11 +83,12 @@ def image_level(prepared: Matched, truth: Corpus, rule: Rule) -> dict[str, Any]:
     """Truth and outputs of the same images: groups by all captions together, items as the share of captions.
 
     Where words tell the groups, only images count whose truth and whose output name one group each, as Wang &
-    Russakovsky do: else a change of coverage would pass for a change of association. Labels are taken as they are.
+    Russakovsky do: else a change of coverage would pass for a change of association. Labels are taken as they
+    are.
 
     Returns:
-        images (n,); attributes (n, G) and tasks (n, I) of the truth; predicted_attributes, predicted_tasks of the
-        outputs; sparse where items are.
+        images (n,); attributes (n, G) and tasks (n, I) of the truth; predicted_attributes, predicted_tasks of
+        the outputs; sparse where items are.
     """
     outputs = prepared.outputs
     if outputs is None:
@@ -145,8 +148,10 @@ def panel_of(prepared: Matched, how: Reading, analysis: Analysis) -> tuple[Panel
     if truth is None:
         analysis.note(
             "no-truth",
-            "The truth of the outputs' images is not known, so directional amplification, gender error, outcome divergence"
-            " and leakage are not computed: give truth= (--truth), or ids that training data and outputs share.",
+            "The truth of the outputs' images is not known, so directional amplification, gender error,"
+            " outcome divergence"
+            " and leakage are not computed: give truth= (--truth), or ids that training data and outputs"
+            " share.",
         )
     else:
         blocks |= image_blocks(prepared, truth, how)

@@ -1,7 +1,8 @@
-"""Captions as integer codes of their words, and which of them name which words or phrases: counting without loops.
+"""Captions as integer codes of their words, and which of them name which words or phrases: counting without
+loops.
 
-A token is a run of letters, digits and underscores, lower case, so "man's" names *man* and "womanly" does not name
-*woman*. Cost is linear in the captions.
+A token is a run of letters, digits and underscores, lower case, so "man's" names *man* and "womanly" does not
+name *woman*. Cost is linear in the captions.
 """
 
 from __future__ import annotations
@@ -103,8 +104,9 @@ def mentions(tokens: Tokens, concepts: Sequence[Iterable[str]]) -> Any:
     """Which caption names which concept: a sparse 0/1 matrix (captions, concepts), CSR.
 
     Args:
-        concepts: the surface forms of each concept, words or phrases, in lower case. Longer phrases are found first and
-            keep their words: with the concepts *dog* and *hot dog*, "a hot dog" names the second only.
+        concepts: the surface forms of each concept, words or phrases, in lower case. Longer phrases are found
+            first and keep their words: with the concepts *dog* and *hot dog*, "a hot dog" names the second
+            only.
 
     >>> t = tokenise(["a hot dog", "the dog", "cats"])
     >>> mentions(t, [["dog"], ["hot dog"], ["cat", "cats"]]).toarray().tolist()

@@ -114,7 +114,8 @@ def note_separation(done: Resampled, prepared: Matched, analysis: Analysis) -> N
     if done.images < MIN_IMAGES:
         analysis.note(
             "few-images",
-            f"Only {done.images} images name a group in both corpora; that is too few for any interval, so nothing is concluded.",
+            f"Only {done.images} images name a group in both corpora; that is too few for any interval, so"
+            " nothing is concluded.",
             warning=True,
         )
         return
@@ -129,5 +130,6 @@ def note_separation(done: Resampled, prepared: Matched, analysis: Analysis) -> N
         analysis.note(
             "not-separated",
             f"The {shown} cannot separate this model from zero amplification: the intervals of"
-            f" {' and of '.join(f.estimate.measure.removesuffix(' beyond its null') for f in claims)} contain zero.",
+            f" {' and of '.join(f.estimate.measure.removesuffix(' beyond its null') for f in claims)} contain"
+            " zero.",
         )

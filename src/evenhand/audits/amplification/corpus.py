@@ -49,7 +49,8 @@ class Corpus:
         images: (rows,) index of the image of each row, in the index shared by all corpora.
         named: (rows, G0) which groups a row names, before the rule; member: (rows, G) after it.
         neutral: (rows,) names a person of no group, and no group.
-        items: sparse 0/1 (rows, I). tokens: of the captions, None for labels. known: whether items were looked for at all.
+        items: sparse 0/1 (rows, I). tokens: of the captions, None for labels. known: whether items were
+            looked for at all.
     """
 
     name: str
@@ -186,7 +187,8 @@ def members(named: BoolArray, names: Sequence[str], rule: Rule) -> tuple[FloatAr
 
 @dataclass(frozen=True, kw_only=True)
 class Items:
-    """What is counted: the items' names, and the forms that mention each (captions) or the columns (labels)."""
+    """What is counted: the items' names, and the forms that mention each (captions) or the columns
+    (labels)."""
 
     names: tuple[str, ...]
     forms: tuple[tuple[str, ...], ...] = ()
@@ -196,7 +198,8 @@ class Items:
 
 
 def given_items(items: Any, *, plurals: bool = False) -> Items:
-    """Items as the user gave them: names; a mapping of name to synonyms; or a file (COCO's synonyms, one item a line).
+    """Items as the user gave them: names; a mapping of name to synonyms; or a file (COCO's synonyms, one item
+    a line).
 
     A word counts as it is written; with `plurals` its regular plural counts too.
 
@@ -219,7 +222,8 @@ def given_items(items: Any, *, plurals: bool = False) -> Items:
 
 
 def read_items(path: str, text: str) -> dict[str, list[str]]:
-    """Items of a file: JSON {item: [synonyms]} or [items]; else one item a line, with its synonyms after commas."""
+    """Items of a file: JSON {item: [synonyms]} or [items]; else one item a line, with its synonyms after
+    commas."""
     import json
 
     if path.lower().endswith(".json"):
@@ -269,7 +273,8 @@ def build(
 
 
 def annotation(source: RawCorpus, who: Grouping, items: Items, rule: Rule, image_of: IntArray) -> Corpus:
-    """People annotated in a table (a column that holds the groups' names), as the truth of outputs that are captions.
+    """People annotated in a table (a column that holds the groups' names), as the truth of outputs that are
+    captions.
 
     Items are the columns of their names; items without a column are unknown, so nothing is said about them.
 
@@ -375,7 +380,8 @@ def label_items(sources: Sequence[RawCorpus], items: Sequence[str] | None, who: 
 
 
 def image_indices(sources: Sequence[RawCorpus]) -> tuple[list[IntArray], int, bool]:
-    """(the image index of each source's rows, number of images in all, whether ids tell which images are the same).
+    """(the image index of each source's rows, number of images in all, whether ids tell which images are the
+    same).
 
     Without ids in every source each row is an image of its own.
     """

@@ -26,7 +26,8 @@ from evenhand.audits.amplification.sources import RawCorpus, count_table
 def of_counts(
     sources: Mapping[str, RawCorpus], groups: Any, how: Reading, judging: Judging, analysis: Analysis
 ) -> dict[str, int]:
-    """What needs no images: findings, exhibits and notes go to `analysis`; the counts of the result come back."""
+    """What needs no images: findings, exhibits and notes go to `analysis`; the counts of the result come
+    back."""
     items, names, before, after = _tables(sources, groups, how)
     compared = "outputs" in sources
     prepared = _counted(before, after if compared else None, items, names, sources, how)
@@ -47,7 +48,8 @@ def of_counts(
         analysis.exhibits["dropped"] = show.dropped(prepared)
     analysis.note(
         "counts-only",
-        "Counts do not say which mentions share an image: mentions are taken as independent, so intervals are too narrow"
+        "Counts do not say which mentions share an image: mentions are taken as independent, so intervals are"
+        " too narrow"
         " where images have several captions. Directional measures, errors and leakage need rows.",
     )
     return {"groups": len(names), "items": len(kept), "items left out": len(prepared.dropped)}

@@ -44,8 +44,10 @@ def measure_table(done: Resampled) -> Exhibit:
         "Amplification by every measure, each beside its null",
         [as_dict(s) for s in done.summaries],
         columns=None if done.summaries else ["measure", "value"],
-        note="The null is what a model without amplification shows on these data: choosing the side of each item"
-        " from the sample makes it differ from zero. The measures answer different questions and disagree on real"
+        note="The null is what a model without amplification shows on these data: choosing the side of each"
+        " item"
+        " from the sample makes it differ from zero. The measures answer different questions and disagree on"
+        " real"
         " systems.",
     )
 
@@ -55,7 +57,8 @@ def item_table(prepared: Matched, done: Resampled, judging: Judging) -> Exhibit:
     return Exhibit.of(
         "Items: share of each group, before and after",
         _item_rows(prepared, done, judging.level),
-        note="b* is the group's share of the item's mentions in the training data, b~ in the outputs. Intervals are"
+        note="b* is the group's share of the item's mentions in the training data, b~ in the outputs."
+        " Intervals are"
         " for one item at a time; the verdicts are corrected for the number of items.",
     )
 
@@ -107,7 +110,8 @@ def scatter(prepared: Matched, done: Resampled) -> Exhibit:
             for g in range(1 if two else len(groups))
         ),
         columns=[x, y, "item", "side"],
-        note="On the diagonal the outputs repeat the training data. Points further from even (1/groups) than the"
+        note="On the diagonal the outputs repeat the training data. Points further from even (1/groups) than"
+        " the"
         " diagonal are amplified.",
         chart="scatter",
         encode={"x": x, "y": y, "label": "item", "color": "side", "diagonal": True},
@@ -160,7 +164,8 @@ def coverage(prepared: Matched, rule: str) -> Exhibit:
         "Coverage: whom the rows name",
         rows,
         columns=["corpus", "names", "rows", "share", "low", "high", "images"],
-        note=f"Rule {rule}: {RULES.get(rule, '')}. A model that stops naming groups looks even-handed by every"
+        note=f"Rule {rule}: {RULES.get(rule, '')}. A model that stops naming groups looks even-handed by"
+        " every"
         " share; this chart shows it.",
         chart="bars",
         encode={"y": "names", "x": "share", "color": "corpus", "low": "low", "high": "high"},
@@ -196,7 +201,8 @@ def tied_items(
         _tied_rows(corpus, groups, items, kinds, level),
         columns=TIED,
         note="Log-odds of the item in one group against the others, shrunk by an informative Dirichlet prior"
-        " (Monroe, Colaresi & Quinn 2008); p is Benjamini–Hochberg adjusted. Share: of the item's mentions with a"
+        " (Monroe, Colaresi & Quinn 2008); p is Benjamini–Hochberg adjusted. Share: of the item's mentions"
+        " with a"
         " group, with Wilson's interval. Epsilon: differential fairness of the item (Foulds et al. 2020).",
     )
 

@@ -17,7 +17,8 @@ MIN_IMAGES = 10
 OUTPUTS, TRAIN = "outputs", "training data"
 
 
-# --- from replicates to findings --------------------------------------------------------------------------------
+# --- from replicates to findings
+# --------------------------------------------------------------------------------
 
 
 def findings(done: Resampled, judging: Judging, *, items: Sequence[str]) -> list[Finding]:
@@ -86,8 +87,8 @@ def _inference(done: Resampled, summary: Summary, value: float, judging: Judging
 def _thin(done: Resampled, summary: Summary, judging: Judging) -> float:
     """Standard error that resampling misses, for the mean of shares.
 
-    An item whose few mentions all agree does not vary between resamples, though another sample would. What Agresti &
-    Caffo's added mentions give such an item beyond its resampled variance is added.
+    An item whose few mentions all agree does not vary between resamples, though another sample would. What
+    Agresti & Caffo's added mentions give such an item beyond its resampled variance is added.
     """
     if summary.statistic.name != "mean bias amplification":
         return 0.0
@@ -133,7 +134,10 @@ def _beyond_null(done: Resampled, summary: Summary, judging: Judging, items: int
         return evidence(estimate, without)
     expected = _mean(summary.null)
     resampled = "images resampled" if done.boot else "mentions resampled"
-    method = f"value {summary.value:+.4f} less {expected:+.4f}, the mean of its null ({summary.null_from}); {resampled}"
+    method = (
+        f"value {summary.value:+.4f} less {expected:+.4f}, the mean of its null ({summary.null_from});"
+        f" {resampled}"
+    )
     value = summary.value - expected
     made = _inference(done, summary, 0.0 if abs(value) < 1e-12 else value, judging, method)
     if made.se and made.p_value is not None:
@@ -160,10 +164,16 @@ def _say(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> st
     e = item.estimate
     if e.value is None or e.low is None or e.high is None:
         return f"No conclusion: {e.why_not or 'no interval can be computed'}."
-    gap = f"Beyond its null, the {e.measure.removesuffix(' beyond its null')} is {e.value:+.4f} ({e.level:.0%} interval {e.low:+.4f} to {e.high:+.4f})"
+    gap = (
+        f"Beyond its null, the {e.measure.removesuffix(' beyond its null')} is {e.value:+.4f}"
+        f" ({e.level:.0%} interval {e.low:+.4f} to {e.high:+.4f})"
+    )
     bound = f"{tolerance[1]:g}"
     if verdict == "disparity":
-        return f"{gap}: the outputs tie items to groups more tightly than the data did, by more than {bound} and more than chance explains."
+        return (
+            f"{gap}: the outputs tie items to groups more tightly than the data did, by more than {bound}"
+            " and more than chance explains."
+        )
     if item.blind:
         return f"{gap}: outputs and data have the same shares in every resample."
     if verdict == "within tolerance":
@@ -176,8 +186,8 @@ def _say(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> st
 def item_inference(done: Resampled, g: int, i: int, level: float) -> Inference:
     """b~ − b* of one item and group, with an interval that holds for small counts.
 
-    Agresti & Caffo's added mentions, on sample sizes deflated by the clustering of mentions in images, and with the
-    correlation of the two shares where the images are the same.
+    Agresti & Caffo's added mentions, on sample sizes deflated by the clustering of mentions in images, and
+    with the correlation of the two shares where the images are the same.
     """
     c, after = done.point["train"][0], done.point["out"][0]
     sides = [
@@ -232,7 +242,8 @@ def item_inference(done: Resampled, g: int, i: int, level: float) -> Inference:
 def item_findings(
     done: Resampled, judging: Judging, *, groups: Sequence[str], items: Sequence[str]
 ) -> list[Finding]:
-    """Every item's change, judged where a tolerance was declared; with two groups the second mirrors the first.
+    """Every item's change, judged where a tolerance was declared; with two groups the second mirrors the
+    first.
 
     p is adjusted for the number of items either way.
     """

@@ -1,7 +1,8 @@
-"""Items from the captions themselves: the nouns and verbs most tied to each group, by part of speech and lemma.
+"""Items from the captions themselves: the nouns and verbs most tied to each group, by part of speech and
+lemma.
 
-Word *types* are tagged, each in a few of its captions, not every token: a thousandth of the work, and a type has one
-part of speech in captions nearly always.
+Word *types* are tagged, each in a few of its captions, not every token: a thousandth of the work, and a type
+has one part of speech in captions nearly always.
 """
 
 from __future__ import annotations
@@ -105,14 +106,15 @@ def mined_items(
     top_n: int,
     tagger: Tagger | str | None = None,
 ) -> tuple[Items, list[tuple[str, str]]]:
-    """The `top_n` nouns and verbs most tied to each group in the training captions, and notes on how they were found.
+    """The `top_n` nouns and verbs most tied to each group in the training captions, and notes on how they
+    were found.
 
     Args:
         trained: tokens of the training captions; others: of the corpora that are counted with the same items.
         member: (captions, G) after the rule.
         words: group and neutral words, which are no items.
-        tagger: a callable from the words of a caption to their tags, ``"module:attr"``, ``"spacy:MODEL"``, or None for
-            TextBlob's tagger where it is installed, else no tagging.
+        tagger: a callable from the words of a caption to their tags, ``"module:attr"``, ``"spacy:MODEL"``, or
+            None for TextBlob's tagger where it is installed, else no tagging.
 
     Returns:
         items with the kinds "noun" and "verb" (or "word"), and (slug, text) notes.
@@ -133,7 +135,8 @@ def mined_items(
         notes.append(
             (
                 "no-tagger",
-                "No part-of-speech tagger is installed, so all words but the commonest function words are items:"
+                "No part-of-speech tagger is installed, so all words but the commonest function words are"
+                " items:"
                 " pip install 'evenhand[captions]'.",
             )
         )
@@ -215,7 +218,8 @@ def _spacy(model: str) -> Tagger:
 
 
 def _kinds(tokens: Tokens, candidates: Sequence[int], tagger: Tagger) -> dict[int, str]:
-    """ "noun" or "verb" for each candidate that mostly is one, from the tags in a few captions spread over the corpus."""
+    """ "noun" or "verb" for each candidate that mostly is one, from the tags in a few captions spread over
+    the corpus."""
     order = np.argsort(tokens.codes, kind="stable")
     first = np.searchsorted(tokens.codes[order], np.arange(len(tokens.words) + 1))
     kinds: dict[int, str] = {}
@@ -267,7 +271,8 @@ def _concepts(
     lemma: Callable[[str, str], str] | None,
     excluded: Iterable[str],
 ) -> dict[tuple[str, str], set[str]]:
-    """(lemma, kind) → forms. A form seen only in the outputs joins the lemma that the training captions have."""
+    """(lemma, kind) → forms. A form seen only in the outputs joins the lemma that the training captions
+    have."""
     concepts: dict[tuple[str, str], set[str]] = {}
     known: set[str] = set()
     for code, kind in kinds.items():
@@ -289,7 +294,8 @@ def _concepts(
 
 
 def _join_verbs(concepts: dict[tuple[str, str], set[str]], lemma: Callable[[str, str], str]) -> None:
-    """Taggers take "rides" for a plural: a noun seen only inflected belongs to the verb of the same form, if there is one."""
+    """Taggers take "rides" for a plural: a noun seen only inflected belongs to the verb of the same form, if
+    there is one."""
     for key in [k for k in concepts if k[1] == "noun" and k[0] not in concepts[k]]:
         verbs = {(lemma(word, "verb"), "verb") for word in concepts[key]}
         if len(verbs) == 1 and (verb := verbs.pop()) in concepts:

@@ -1,4 +1,5 @@
-"""The leakage part of an amplification audit: attackers on outputs, and on a human baseline of the same size."""
+"""The leakage part of an amplification audit: attackers on outputs, and on a human baseline of the same
+size."""
 
 from __future__ import annotations
 
@@ -96,7 +97,8 @@ def _scores(
     attackers: Attackers,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """(seeds, 2 corpora, 2 scores, n): right and confident guesses from outputs and from the human baseline."""
+    """(seeds, 2 corpora, 2 scores, n): right and confident guesses from outputs and from the human
+    baseline."""
     found = np.zeros((attackers.seeds, 2, 2, len(images)))
     for k in range(attackers.seeds):
         features = _features(prepared, (outputs, truth), images, rng)
@@ -111,7 +113,8 @@ def _scores(
 def _features(
     prepared: Matched, corpora: tuple[Corpus, Corpus], images: IntArray, rng: np.random.Generator
 ) -> tuple[Any, Any]:
-    """One row an image of each corpus, drawn at random where it has several; the same words may be used in both."""
+    """One row an image of each corpus, drawn at random where it has several; the same words may be used in
+    both."""
     picked = [_one_row(c, images, rng) for c in corpora]
     words = prepared.who.words
     if not all(len(c.texts) for c in corpora) or words is None:
@@ -162,7 +165,8 @@ def _report(
             se,
             df=float(n - 1),
             level=level,
-            method=f"{attackers.seeds} attackers, each guessing images it never saw; class-balanced {what}; paired over images",
+            method=f"{attackers.seeds} attackers, each guessing images it never saw; class-balanced {what};"
+            " paired over images",
             detail={"units": {"image": n}},
         )
         estimate = Estimate(
@@ -189,7 +193,8 @@ def _report(
             for name, what, by_seed in rows
             for k, (o, h) in enumerate(by_seed)
         ),
-        note="Chance is 1/groups for the accuracy. Group words are masked, the human baseline has one caption an"
+        note="Chance is 1/groups for the accuracy. Group words are masked, the human baseline has one caption"
+        " an"
         " image and the vocabulary of the outputs. Outputs above the baseline give the group away more than"
         " people's own captions do.",
     )

@@ -1,7 +1,9 @@
-"""Everything that is counted, per image, in one sparse matrix: a resample of images is a product with weights.
+"""Everything that is counted, per image, in one sparse matrix: a resample of images is a product with
+weights.
 
-Every block of columns is a table of counts; its sum over images, weighted, is the table of a resample. The same image
-carries the same weight in the training data and in the outputs, so whatever is paired stays paired.
+Every block of columns is a table of counts; its sum over images, weighted, is the table of a resample. The
+same image carries the same weight in the training data and in the outputs, so whatever is paired stays
+paired.
 """
 
 from __future__ import annotations
@@ -86,9 +88,11 @@ def corpus_blocks(corpus: Corpus, images: int, prefix: str) -> dict[str, tuple[A
 
 
 def poisson_weights(images: int, draws: int, seed: int) -> Iterator[FloatArray]:
-    """Blocks (images, ≤ BLOCK) of independent Poisson(1) weights: a bootstrap over images, whatever their number.
+    """Blocks (images, ≤ BLOCK) of independent Poisson(1) weights: a bootstrap over images, whatever their
+    number.
 
-    Drawn from 16 random bits each by the inverse distribution function: mean and variance are 1 to four digits.
+    Drawn from 16 random bits each by the inverse distribution function: mean and variance are 1 to four
+    digits.
     """
     from scipy.special import pdtr
 
@@ -102,9 +106,11 @@ def poisson_weights(images: int, draws: int, seed: int) -> Iterator[FloatArray]:
 
 
 def swapped(joint: Panel, draws: int, seed: int) -> Iterator[dict[str, FloatArray]]:
-    """Totals with training and outputs exchanged at random, image by image: exact where the two are exchangeable.
+    """Totals with training and outputs exchanged at random, image by image: exact where the two are
+    exchangeable.
 
-    For images that both have, each keeps or swaps its two rows; images of one corpus are dealt anew between the two.
+    For images that both have, each keeps or swaps its two rows; images of one corpus are dealt anew between
+    the two.
     """
     rng = np.random.default_rng(seed)
     names = [n for n in joint.shapes if n.startswith("train")]
@@ -124,7 +130,8 @@ def swapped(joint: Panel, draws: int, seed: int) -> Iterator[dict[str, FloatArra
 def binomial(point: Mapping[str, FloatArray], draws: int, seed: int) -> Iterator[dict[str, FloatArray]]:
     """Totals under one common rate of each item in each group: c(o, g) ~ Binomial(rows of g, pooled rate).
 
-    The model for counts, where nobody knows which mention came from which image. Rows are taken as independent.
+    The model for counts, where nobody knows which mention came from which image. Rows are taken as
+    independent.
     """
     rng = np.random.default_rng(seed)
     rows = {k: np.round(point[f"{k}_rows"][0]) for k in ("train", "out")}

@@ -1,4 +1,5 @@
-"""From what the user has to corpora that can be compared: same groups, same items, known images, enough support."""
+"""From what the user has to corpora that can be compared: same groups, same items, known images, enough
+support."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ class Matched:
 
     Args:
         corpora: "train", and where given "outputs" and "truth".
-        groups, items: what is left of them. images: how many there are in all. known: whether ids tell them apart.
+        groups, items: what is left of them. images: how many there are in all. known: whether ids tell them
+            apart.
         sources: as they were read. dropped: (item, reason, mentions in train, mentions in outputs).
         who: how rows are told apart.
     """
@@ -186,7 +188,8 @@ def _items(
 
 
 def _without_groups(items: Items, who: Grouping, analysis: Analysis) -> Items:
-    """Words that name a group are no item's synonyms (COCO's *person* lists man and woman): they would tie it by themselves."""
+    """Words that name a group are no item's synonyms (COCO's *person* lists man and woman): they would tie it
+    by themselves."""
     if who.words is None:
         return items
     words = who.words.words()
@@ -198,7 +201,8 @@ def _without_groups(items: Items, who: Grouping, analysis: Analysis) -> Items:
     if cut:
         analysis.note(
             "items-name-groups",
-            f"Words that name a group are not counted as mentions of an item: taken out of {', '.join(cut[:8])}.",
+            "Words that name a group are not counted as mentions of an item: taken out of"
+            f" {', '.join(cut[:8])}.",
         )
     kept = {n: forms for n, forms in left.items() if forms}
     if not kept:
@@ -211,7 +215,10 @@ def _note_reading(
 ) -> None:
     for source in sources.values():
         if source.repeated:
-            text = f"{source.repeated} rows of the {source.name} repeat a caption of the same image and are counted once."
+            text = (
+                f"{source.repeated} rows of the {source.name} repeat a caption of the same image and are"
+                " counted once."
+            )
             analysis.note("repeated-captions", text, warning=True)
         blank = sum(1 for t in source.texts if not t or not t.strip())
         if blank:
@@ -234,7 +241,8 @@ def _note_reading(
             else "no row of the training data has a group",
             given=f"{len(train)} rows",
             expected=f"words such as {looked}" if looked else None,
-            hint="other words: groups= (--groups) takes a list of evenhand list terms, a file {group: [words]}, or a column",
+            hint="other words: groups= (--groups) takes a list of evenhand list terms, a file {group:"
+            " [words]}, or a column",
         )
 
 
@@ -251,8 +259,10 @@ def _match(prepared: Matched, how: Reading, analysis: Analysis) -> None:
     if not inside.any():
         if "truth" not in prepared.corpora:
             text = (
-                "Training data and outputs have no image in common. Amplification compares shares, so that is no obstacle;"
-                " directional amplification, errors and leakage need the truth of the outputs' images: truth= (--truth)."
+                "Training data and outputs have no image in common. Amplification compares shares, so that is"
+                " no obstacle;"
+                " directional amplification, errors and leakage need the truth of the outputs' images: truth="
+                " (--truth)."
             )
             analysis.note("disjoint-images", text)
         if how.match == "shared":
@@ -263,7 +273,8 @@ def _match(prepared: Matched, how: Reading, analysis: Analysis) -> None:
         prepared.corpora["outputs"] = outputs.take(np.flatnonzero(inside))
         analysis.note(
             "shared-images",
-            f"{int((~inside).sum())} rows of the outputs belong to images without training captions and are left out:"
+            f"{int((~inside).sum())} rows of the outputs belong to images without training captions and are"
+            " left out:"
             ' the same images are compared. match="all" (--match all) keeps them.',
         )
 
@@ -284,7 +295,8 @@ def _drop_groups(prepared: Matched, analysis: Analysis) -> None:
     if gone:
         analysis.note(
             "group-not-named",
-            f"The training data never name {', '.join(gone)}: left out, so each of the other groups is held against"
+            f"The training data never name {', '.join(gone)}: left out, so each of the other groups is held"
+            " against"
             f" 1/{int(present.sum())}.",
             warning=True,
         )
@@ -306,7 +318,8 @@ def _drop_items(prepared: Matched, how: Reading, analysis: Analysis) -> None:
     if prepared.dropped:
         analysis.note(
             "items-dropped",
-            f"{len(prepared.dropped)} of {len(keep)} items are left out for want of support and count nowhere, never as 0;"
+            f"{len(prepared.dropped)} of {len(keep)} items are left out for want of support and count"
+            " nowhere, never as 0;"
             " the table of dropped items says why.",
         )
     kept = np.flatnonzero(keep)

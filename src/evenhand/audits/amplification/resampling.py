@@ -19,7 +19,8 @@ class Judging:
     """What is held against what, declared before looking.
 
     Args:
-        tolerance: growth of a share that counts as none, for the measures on that scale; or measure → tolerance.
+        tolerance: growth of a share that counts as none, for the measures on that scale; or measure →
+            tolerance.
         margin: of violations.
         item_tolerance: change of one item's share that counts as none; None: items are described, not judged.
     """
@@ -57,7 +58,8 @@ class Resampled:
     """What the resamples of one comparison add up to.
 
     Args:
-        point: sums of the sample. summaries: by statistic. before, after: replicates of the shares (draws, G, I).
+        point: sums of the sample. summaries: by statistic. before, after: replicates of the shares (draws, G,
+            I).
         images: images that name a group, in the scarcer corpus. boot: whether images were resampled.
     """
 

@@ -1,4 +1,5 @@
-"""Captions, label tables and counts from whatever the user has: COCO's JSON, JSON lines, CSV, Parquet, frames, lists."""
+"""Captions, label tables and counts from whatever the user has: COCO's JSON, JSON lines, CSV, Parquet,
+frames, lists."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ ID_COLUMNS = (
 )
 ITEM_COLUMNS = ("item", "object", "verb", "word", "activity")
 EXPECTED = (
-    "COCO captions {annotations: [{image_id, caption}]}, a list of {image_id, caption}, {image_id: caption or captions},"
+    "COCO captions {annotations: [{image_id, caption}]}, a list of {image_id, caption}, {image_id: caption or"
+    " captions},"
     " a list of texts, or Karpathy's {images: [{cocoid, sentences: [{raw}]}]}"
 )
 
@@ -73,7 +75,8 @@ def read_source(
         labels: take a table as labels although it has captions too.
 
     Raises:
-        DataError: JSON of an unknown shape, a caption that is not text, an empty corpus, repeated ids of labels.
+        DataError: JSON of an unknown shape, a caption that is not text, an empty corpus, repeated ids of
+            labels.
     """
     digest = ""
     if isinstance(source, str | os.PathLike):
@@ -127,7 +130,8 @@ def _open(path: Path) -> Any:
 def _captions_of(
     source: Any, name: str, text: str | None, id: str | None
 ) -> tuple[list[str] | None, list[str | None], list[str] | None] | None:
-    """(image ids, captions, ids of the captions themselves) of the shapes that captions are published in; None where it is some other table."""
+    """(image ids, captions, ids of the captions themselves) of the shapes that captions are published in;
+    None where it is some other table."""
     if isinstance(source, Mapping):
         return _of_mapping(source, name, text, id)
     if isinstance(source, list | tuple):
@@ -307,10 +311,12 @@ def binary_columns(table: pa.Table, without: Iterable[str]) -> list[str]:
 
 
 def count_table(source: RawCorpus, groups: Sequence[str] | None) -> tuple[list[str], list[str], FloatArray]:
-    """(items, groups, counts (G, I)) of a table of counts: item, group, count; or item and one column a group.
+    """(items, groups, counts (G, I)) of a table of counts: item, group, count; or item and one column a
+    group.
 
     Raises:
-        DataError: counts that are missing, negative or not whole; an item listed twice. UsageError: no group columns.
+        DataError: counts that are missing, negative or not whole; an item listed twice. UsageError: no group
+            columns.
     """
     table = source.table
     if table is None:

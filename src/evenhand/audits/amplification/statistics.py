@@ -1,8 +1,9 @@
 """The statistics of an amplification audit, each with its side, its change and its null.
 
-A statistic aggregates changes Δ over pairs of a group and an item, each counted towards the side it is tied to. Three
-uses of the same parts: the value (sides of the original sample), its bootstrap (sides of the original sample, resampled
-changes), and its null: changes centred on zero with sides chosen anew, which reproduces the selection of sides.
+A statistic aggregates changes Δ over pairs of a group and an item, each counted towards the side it is tied
+to. Three uses of the same parts: the value (sides of the original sample), its bootstrap (sides of the
+original sample, resampled changes), and its null: changes centred on zero with sides chosen anew, which
+reproduces the selection of sides.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ class Statistic:
 
     Args:
         name: as it appears in results. needs: blocks of the panel.
-        change: Sums → Δ (draws, …). side: (Sums, Sums of the sample) → which side, (draws, …), with the sample's noise
-            moved to where the null puts it; (Sums, None) → the side of these sums themselves.
+        change: Sums → Δ (draws, …). side: (Sums, Sums of the sample) → which side, (draws, …), with the
+            sample's noise moved to where the null puts it; (Sums, None) → the side of these sums themselves.
         total: (side, Δ) → value (draws,).
         floor: smallest possible value, e.g. 0, or None.
-        centred: whether Δ centred on zero is its null; else the null comes from a binomial model or by permutation.
+        centred: whether Δ centred on zero is its null; else the null comes from a binomial model or by
+            permutation.
         about: what it is, in a sentence, with its source.
         judged: whether a tolerance of its own scale makes sense by default.
     """
@@ -229,13 +231,15 @@ def _of_outcomes() -> tuple[Statistic, ...]:
             total=_plain,
             floor=0.0,
             centred=False,
-            about="Jensen–Shannon divergence in bits of (right, wrong, none) between the true groups (Hendricks et al. 2018)",
+            about="Jensen–Shannon divergence in bits of (right, wrong, none) between the true groups"
+            " (Hendricks et al. 2018)",
         ),
     )
 
 
 def divergence_null(table: FloatArray, draws: int, seed: int) -> FloatArray:
-    """Outcome divergence where all groups have the pooled outcomes: multinomial draws of the same group sizes."""
+    """Outcome divergence where all groups have the pooled outcomes: multinomial draws of the same group
+    sizes."""
     g = table.shape[-1] - 1
     right = np.diagonal(table[:, :g])
     outcomes = np.stack([right, table[:, :g].sum(axis=1) - right, table[:, g]], axis=1)

@@ -1,6 +1,7 @@
 """A blind sheet for people: which flips kept the meaning? Direction and placebos are mixed and unnamed.
 
-A flip is sensitivity, not error: ugly → unattractive *is* less abusive. The adjusted rate counts valid flips only.
+A flip is sensitivity, not error: ugly → unattractive *is* less abusive. The adjusted rate counts valid flips
+only.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def write_sheet(
 
 
 def adjusted(result: Result, sheet: str | os.PathLike[str], key: str | os.PathLike[str]) -> Exhibit:
-    """Per direction and for the placebos together: the share of flips that people found valid, and the flip rate times it.
+    """Per direction and for the placebos together: the share of flips that people found valid, and the flip
+    rate times it.
 
     Raises:
         DataError: `annotation-answers`: answers that are neither yes nor no, or ids that do not match.

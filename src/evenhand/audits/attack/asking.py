@@ -1,4 +1,5 @@
-"""How an attack asks its subject: one journal and budget for all plans, repeats, and a look at its stability."""
+"""How an attack asks its subject: one journal and budget for all plans, repeats, and a look at its
+stability."""
 
 from __future__ import annotations
 
@@ -107,8 +108,10 @@ class Asking:
         if not bool((differ & usable).any()):
             return False
         text = (
-            f"The subject answered {int((differ & usable).sum())} of {int(usable.sum())} unchanged texts differently the second"
-            f" time ({int(labels.sum())} with another label). Every flip is asked once more and counts only if it comes back."
+            f"The subject answered {int((differ & usable).sum())} of {int(usable.sum())} unchanged texts"
+            " differently the second"
+            f" time ({int(labels.sum())} with another label). Every flip is asked once more and counts only"
+            " if it comes back."
         )
         analysis.note(
             "changing-answers",

@@ -1,4 +1,5 @@
-"""The attack: replace single words along a direction in embedding space until the verdict changes, or the budget ends."""
+"""The attack: replace single words along a direction in embedding space until the verdict changes, or the
+budget ends."""
 
 from __future__ import annotations
 
@@ -84,35 +85,43 @@ def attack(
 ) -> Result:
     """Attack every text along every direction, and hold what was found against random directions.
 
-    A label that flips shows that the words matter, not that the direction does: any change of words flips some labels. So
-    the same searches run along `placebos` random word-pair directions matched on cosine, norm and number of candidates.
-    Judged are the mean flip rate and, where a direction and its opposite are given, the asymmetry between them: by their
-    rank among the placebos, and by how much they exceed the placebos' average.
+    A label that flips shows that the words matter, not that the direction does: any change of words flips
+    some labels. So the same searches run along `placebos` random word-pair directions matched on cosine, norm
+    and number of candidates. Judged are the mean flip rate and, where a direction and its opposite are given,
+    the asymmetry between them: by their rank among the placebos, and by how much they exceed the placebos'
+    average.
 
     Args:
-        subject: a name of `evenhand list subjects`, "module:attr", or a callable; it gives a probability for each label, or
-            one score.
+        subject: a name of `evenhand list subjects`, "module:attr", or a callable; it gives a probability for
+            each label, or one score.
         texts: a list of texts, a file, a dataframe, or a shipped name. text_column: where `texts` is a table.
         embeddings: a file of word vectors, or whatever `evenhand.embeddings.vectors` reads.
-        directions: each ``"woman-man"`` (towards woman, away from man), a pair, a list of pairs, ``"mean:definitional"`` …
-        search: beam, greedy, exhaustive, genetic, genetic-practice, single. search_options: of it, e.g. ``{"width": 5}``.
-        goal: `untargeted` (any other label), `targeted` (`target`), `minimise` or `maximise` (`score` by `amount`).
-            target: the label of a targeted goal. amount: by which a minimised or maximised score must move.
-        labels: the scores that are label probabilities, or the labels that a subject answers with. score, threshold: one score and where its label changes.
+        directions: each ``"woman-man"`` (towards woman, away from man), a pair, a list of pairs,
+            ``"mean:definitional"`` …
+        search: beam, greedy, exhaustive, genetic, genetic-practice, single. search_options: of it, e.g.
+            ``{"width": 5}``.
+        goal: `untargeted` (any other label), `targeted` (`target`), `minimise` or `maximise` (`score` by
+            `amount`). target: the label of a targeted goal. amount: by which a minimised or maximised score
+            must move.
+        labels: the scores that are label probabilities, or the labels that a subject answers with. score,
+            threshold: one score and where its label changes.
         n, min_similarity, min_gain, max_rank, max_target, inflections: see `evenhand.embeddings.Rules`.
         strength: length of the step; by default of the sum and difference of unit vectors itself.
-        match: `candidates` gives both directions equally many candidates at every place, `mutual` keeps w → c only where
-            the opposite direction has c → w, `none` neither.
-        definitional: `apart` also tests without words that say the attribute itself (he → she); `include` does not.
-            definitional_words: further such words.
+        match: `candidates` gives both directions equally many candidates at every place, `mutual` keeps w → c
+            only where the opposite direction has c → w, `none` neither.
+        definitional: `apart` also tests without words that say the attribute itself (he → she); `include`
+            does not. definitional_words: further such words.
         fluency: "ngram", "none", a KenLM file, "masked:NAME", "causal:NAME", or a function; see
-            `evenhand.embeddings.fluency`. fluency_ratio: least p(altered)/p(original). fluency_order: words of an n-gram.
-            fluency_pmi: set the words' own frequencies aside.
+            `evenhand.embeddings.fluency`. fluency_ratio: least p(altered)/p(original). fluency_order: words
+            of an n-gram. fluency_pmi: set the words' own frequencies aside.
         corpus: further texts (a list, or a file) that the n-gram model is trained on.
         tagger: from words to parts of speech (a function, or "module:attr"); candidates must keep theirs.
-        max_changed: most of a text's words that may change, as a share. max_queries: for one text in one direction.
-        placebos: random directions. holdout: share of texts on which the alterations that carried flips are confirmed.
-        tolerance: excess over the placebos (a difference of rates) that counts as even-handed, declared beforehand.
+        max_changed: most of a text's words that may change, as a share. max_queries: for one text in one
+            direction.
+        placebos: random directions. holdout: share of texts on which the alterations that carried flips are
+            confirmed.
+        tolerance: excess over the placebos (a difference of rates) that counts as even-handed, declared
+            beforehand.
         level: of the intervals. correction: "holm", "bh" or "none", over the claims that are judged.
         limit, fold_case: of the embeddings. seed: of placebos, halves and random searches.
         journal, repeats, batch_size, budget, rate, executor, progress: as in `audit_text`.

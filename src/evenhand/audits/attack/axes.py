@@ -85,9 +85,9 @@ def draw_placebos(
 ) -> Placebos:
     """`count` pairs of ordinary words whose cosine and norms are nearest to the axis's own pairs.
 
-    Matched on the cosine of the two words (so on the length of their difference) and on the norms of both vectors, which
-    go with frequency. Left out: the words of the axis, words that say the attribute, function words, and pairs whose
-    direction resembles the axis.
+    Matched on the cosine of the two words (so on the length of their difference) and on the norms of both
+    vectors, which go with frequency. Left out: the words of the axis, words that say the attribute, function
+    words, and pairs whose direction resembles the axis.
     """
     rng = np.random.default_rng(seed)
     usable = np.array(

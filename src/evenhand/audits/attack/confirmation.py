@@ -1,4 +1,5 @@
-"""The confirmation of an attack: alterations learned on one half of the texts, applied blindly to the other half."""
+"""The confirmation of an attack: alterations learned on one half of the texts, applied blindly to the other
+half."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ class Lexicon:
 def learned(laid: Field, records: Records, seen: BoolArray) -> Lexicon:
     """What carried.
 
-    Flips count first, the fall of the loss decides between equals; a change of several words shares its worth.
+    Flips count first, the fall of the loss decides between equals; a change of several words shares its
+    worth.
     """
     state = records.changes.state
     keys = np.argwhere((state >= 0) & seen)
@@ -91,7 +93,8 @@ def plan_confirmation(
     max_changed: float,
     chunk: int = 5_000,
 ) -> tuple[Plan, list[Confirmed]]:
-    """One altered text for each unseen text, direction and side, with the best learned alterations; one query each.
+    """One altered text for each unseen text, direction and side, with the best learned alterations; one query
+    each.
 
     Args:
         records: of the strata; each is confirmed by what it learned itself.
@@ -129,7 +132,8 @@ def plan_confirmation(
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class _Applied:
-    """What is asked for one unseen text: which of its altered `texts` each direction and side has (`owner`; −1 for none)."""
+    """What is asked for one unseen text: which of its altered `texts` each direction and side has (`owner`;
+    −1 for none)."""
 
     text: int
     into: Confirmed

@@ -1,4 +1,5 @@
-"""The course of an attack: the texts as they are, then each axis with its placebos, then what follows from all of it."""
+"""The course of an attack: the texts as they are, then each axis with its placebos, then what follows from
+all of it."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def pursue(
     level: float,
     correction: Correction,
 ) -> str | None:
-    """Ask, attack along every axis, and put what was found into `analysis`; the id of the fluency filter comes back.
+    """Ask, attack along every axis, and put what was found into `analysis`; the id of the fluency filter
+    comes back.
 
     Nothing is attacked where not even the unchanged texts could be asked.
     """

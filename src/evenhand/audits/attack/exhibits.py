@@ -1,4 +1,5 @@
-"""What a report shows of an attack: rates beside placebos, the alterations that carried flips, filters, traces."""
+"""What a report shows of an attack: rates beside placebos, the alterations that carried flips, filters,
+traces."""
 
 from __future__ import annotations
 
@@ -83,7 +84,8 @@ def _flips(attacked: Sequence[Attacked]) -> Exhibit:
         "How often a direction changed the verdict",
         rows,
         columns=names,
-        note="Share of alterable texts, with Wilson intervals; of the placebos their mean and the range of the middle 95 %.",
+        note="Share of alterable texts, with Wilson intervals; of the placebos their mean and the range of"
+        " the middle 95 %.",
         chart="bars",
         encode={"x": "flip rate", "y": "direction", "color": "words", "low": "low", "high": "high"},
     )
@@ -126,7 +128,8 @@ def _placebos(attacked: Sequence[Attacked]) -> Exhibit:
         "The direction among random directions",
         rows,
         columns=names_,
-        note="Each placebo is a random pair of ordinary words, matched on cosine, norms and number of candidates, with the same"
+        note="Each placebo is a random pair of ordinary words, matched on cosine, norms and number of"
+        " candidates, with the same"
         " filters and budget. A direction that is unlike them lies outside the cloud.",
         chart="scatter" if two else "density",
         encode={"x": "mean flip rate", "y": "asymmetry", "color": "kind", "label": "direction"}
@@ -191,9 +194,12 @@ def _carried(attacked: Sequence[Attacked]) -> Exhibit:
         "The alterations that carried flips",
         rows[:MOST_ROWS],
         columns=names,
-        note=f"Alterations in flips by kind: {counted}. “Definitional” changes say the attribute itself (man → woman, he → she);"
-        " “both ways” are offered by the opposite direction too, so they are plain synonyms; “directional” are the charged ones."
-        f" Unseen: the same change made in texts that the search had not seen. A flip is sensitivity, not error.{left}",
+        note=f"Alterations in flips by kind: {counted}. “Definitional” changes say the attribute itself (man"
+        " → woman, he → she);"
+        " “both ways” are offered by the opposite direction too, so they are plain synonyms; “directional”"
+        " are the charged ones."
+        " Unseen: the same change made in texts that the search had not seen. A flip is sensitivity, not"
+        f" error.{left}",
     )
 
 
@@ -257,7 +263,8 @@ def _filters(attacked: Sequence[Attacked], fluency: str | None) -> Exhibit:
         "What the filters removed",
         rows,
         columns=("direction", "step", "alterations", "mean placebo"),
-        note=f"Fluency by {fluency or 'nothing'}. The first steps count word pairs, the last ones places in texts.",
+        note=f"Fluency by {fluency or 'nothing'}. The first steps count word pairs, the last ones places in"
+        " texts.",
     )
 
 
@@ -295,11 +302,13 @@ def _pairs(attacked: Sequence[Attacked]) -> Exhibit:
         "Flips for people to judge",
         rows,
         columns=("kind", "direction", "before", "after"),
-        note="`evenhand annotation result.json --sheet sheet.csv --key key.csv` writes them as a blind sheet.",
+        note="`evenhand annotation result.json --sheet sheet.csv --key key.csv` writes them as a blind"
+        " sheet.",
     )
 
 
-# --- traces -------------------------------------------------------------------------------------------------------
+# --- traces
+# -------------------------------------------------------------------------------------------------------
 
 
 def traces(

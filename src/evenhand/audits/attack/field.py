@@ -1,8 +1,8 @@
 """What may stand at every place of every text, along an axis and along each of its placebos.
 
-The budget is the axis's own: where it has b fluent candidates at a place, every placebo gets b too, from the same similar and
-fluent words, the farthest along its own direction. So a subject that reacts to any change reacts to placebos just as
-much; only the choice of words differs.
+The budget is the axis's own: where it has b fluent candidates at a place, every placebo gets b too, from the
+same similar and fluent words, the farthest along its own direction. So a subject that reacts to any change
+reacts to placebos just as much; only the choice of words differs.
 """
 
 from __future__ import annotations
@@ -122,7 +122,8 @@ class Field:
     def _placebos_at(
         self, text: int, s: int, budgets: list[int], found: npt.NDArray[np.int32], *, apart: bool
     ) -> None:
-        """As many candidates as the axis has at this site, for all placebos at once, into (placebos, sides, most)."""
+        """As many candidates as the axis has at this site, for all placebos at once, into (placebos, sides,
+        most)."""
         row = self.sites[text][s].row
         begin, end = self.segment[row]
         usable = np.ones(end - begin, dtype=np.bool_)
@@ -226,7 +227,8 @@ def _edges_of(offers: Offers, pool: Pools, segment: Mapping[int, tuple[int, int]
 
 
 def _order(vectors: Vectors, pool: Pools, steps: Sequence[Matrix], sign: float, rules: Rules) -> Matrix:
-    """What passes the rule of least gain goes first, by its cosine with the shifted vector; then the rest by gain."""
+    """What passes the rule of least gain goes first, by its cosine with the shifted vector; then the rest by
+    gain."""
     made = np.empty((len(steps), len(pool.source)), dtype=np.float32)
     for k, step in enumerate(steps):
         along, spread = loaded(vectors, np.asarray(sign * step, dtype=np.float32))
@@ -247,7 +249,8 @@ def _funnel(pool: Pools, chosen: Sequence[Chosen]) -> dict[str, int]:
 def reader_of(
     spec: Any, tokens: Sequence[Sequence[str]], vectors: Vectors, *, corpus: Any, order: int, pmi: bool
 ) -> Fluency | None:
-    """The fluency filter that `spec` names (see `evenhand.embeddings.fluency`, or "module:attr"), trained where it needs to."""
+    """The fluency filter that `spec` names (see `evenhand.embeddings.fluency`, or "module:attr"), trained
+    where it needs to."""
     further = () if corpus is None else texts_of(corpus).texts
     if (
         isinstance(spec, str)

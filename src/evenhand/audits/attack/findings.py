@@ -1,4 +1,5 @@
-"""From the records of an attack to findings: rates and movements described, asymmetry and mean rate judged by placebos."""
+"""From the records of an attack to findings: rates and movements described, asymmetry and mean rate judged by
+placebos."""
 
 from __future__ import annotations
 
@@ -100,14 +101,16 @@ def _note_resolution(
     correction: Correction,
     analysis: Analysis,
 ) -> None:
-    """A rank among K placebos cannot be smaller than 1/(K + 1); with several claims that may be too coarse."""
+    """A rank among K placebos cannot be smaller than 1/(K + 1); with several claims that may be too
+    coarse."""
     counts = [len(excess.placebos) for _, excess, _ in claims if len(excess.placebos)]
     claimed = 1 if correction == "none" else len(claims)
     if counts and claimed / (min(counts) + 1) >= 1.0 - level:
         needed = int(claimed / (1.0 - level)) + 1
         analysis.note(
             "too-few-placebos",
-            f"With {min(counts)} placebos and {claimed} claim{'s' * (claimed != 1)} no adjusted p can fall below {1.0 - level:.2g}, so nothing can be"
+            f"With {min(counts)} placebos and {claimed} claim{'s' * (claimed != 1)} no adjusted p can fall"
+            f" below {1.0 - level:.2g}, so nothing can be"
             f" called a disparity. Ask for at least {needed} placebos.",
             warning=True,
         )
@@ -154,17 +157,25 @@ def _sentence(item: Evidence, verdict: Verdict, bounds: tuple[float, float], exc
     better = int(np.sum(excess.placebos >= excess.observed - 1e-12))
     start = (
         f"{e.measure[:1].upper()}{e.measure[1:]} {100 * excess.observed:.1f} %; placebo directions reach"
-        f" {100 * float(excess.placebos.mean()):.1f} % on average, and {better} of {len(excess.placebos)} reach as much."
-        f" The excess is {100 * e.value:+.1f} points ({100 * e.level:g} % interval {100 * e.low:+.1f} to {100 * e.high:+.1f})"
+        f" {100 * float(excess.placebos.mean()):.1f} % on average, and {better} of {len(excess.placebos)}"
+        " reach as much."
+        f" The excess is {100 * e.value:+.1f} points ({100 * e.level:g} % interval {100 * e.low:+.1f} to"
+        f" {100 * e.high:+.1f})"
     ).replace("-", "−")
     if verdict == "disparity":
-        return f"{start}: more than random directions do, and more than the tolerance of {100 * bounds[1]:g} points."
+        return (
+            f"{start}: more than random directions do, and more than the tolerance of {100 * bounds[1]:g}"
+            " points."
+        )
     if verdict == "within tolerance":
         return (
             f"{start}: whatever the true excess is, it is below the tolerance of {100 * bounds[1]:g} points."
         )
     if e.value > bounds[1]:
-        return f"{start}: beyond the tolerance of {100 * bounds[1]:g} points, but with this many claims and placebos chance can reach as much."
+        return (
+            f"{start}: beyond the tolerance of {100 * bounds[1]:g} points, but with this many claims and"
+            " placebos chance can reach as much."
+        )
     return f"{start}: too uncertain to place below the tolerance of {100 * bounds[1]:g} points."
 
 
@@ -183,7 +194,8 @@ def _confirmed(finding: Finding, excess: Excess, check: Excess | None) -> Findin
         return replace(finding, verdict="inconclusive", because=f"{finding.because} But {why}.", rests_on=why)
     agrees = check.inference.value > 0 and float(check.signed @ excess.signed) >= 0
     told = (
-        f"on {check.inference.detail['texts']} unseen texts the learned alterations give {100 * check.observed:.1f} %, placebos"
+        f"on {check.inference.detail['texts']} unseen texts the learned alterations give"
+        f" {100 * check.observed:.1f} %, placebos"
         f" {100 * float(check.placebos.mean()):.1f} % (rank p = {check.p_value:.2g})"
     )
     if finding.verdict != "disparity" or agrees:
@@ -196,7 +208,8 @@ def _confirmed(finding: Finding, excess: Excess, check: Excess | None) -> Findin
     )
 
 
-# --- described ----------------------------------------------------------------------------------------------------
+# --- described
+# ----------------------------------------------------------------------------------------------------
 
 
 def _described(one: Attacked, level: float) -> list[Evidence]:
@@ -243,7 +256,10 @@ def _of_pair(one: Attacked, records: Records, given: str | None, level: float) -
     n = int(over.sum())
     gap = (a.astype(float) - b.astype(float))[over]
     exact = mcnemar_exact(only_a, only_b, level=level)
-    method = "exact McNemar, descriptive only: it compares two word lists, and those of random word pairs differ too"
+    method = (
+        "exact McNemar, descriptive only: it compares two word lists, and those of random word pairs"
+        " differ too"
+    )
     found = [
         _made("flip rate", "difference", first, second, given, paired(gap, level=level), n),
         _made(
@@ -262,7 +278,11 @@ def _of_pair(one: Attacked, records: Records, given: str | None, level: float) -
         t = paired(moved, level=level)
         flip = sign_flip(moved, seed=0)
         rank = asymmetry(np.nan_to_num(records.single), np.isfinite(records.single), one.texts, level=level)
-        method = f"interval by paired t; p by {flip.method} = {flip.p_value if flip.p_value is not None else float('nan'):.2g}, descriptive; p shown: rank among placebos"
+        method = (
+            f"interval by paired t; p by {flip.method} ="
+            f" {flip.p_value if flip.p_value is not None else float('nan'):.2g}, descriptive; p shown: rank"
+            " among placebos"
+        )
         found.append(
             _made(
                 "score moved by single changes",

@@ -1,4 +1,5 @@
-"""What an attack would ask: how many texts can be altered, and how many queries that may take. Asks nothing."""
+"""What an attack would ask: how many texts can be altered, and how many queries that may take. Asks
+nothing."""
 
 from __future__ import annotations
 
@@ -68,12 +69,14 @@ def forecast_attack(
     times = int(arguments.get("repeats", 1))
     lowest, highest = lowest * times, max(lowest, highest) * times
     lines.append(
-        f"queries: {lowest:,} (single changes) to about {highest:,} (beam search without any text asked twice)"
+        f"queries: {lowest:,} (single changes) to about {highest:,} (beam search without any text asked"
+        " twice)"
     )
     if price is not None:
         lines.append(f"cost: {lowest * price:,.2f} to about {highest * price:,.2f}")
     if rate is not None and rate > 0:
         lines.append(
-            f"time at {rate:g} a second: {lowest / rate / 60:,.1f} to about {highest / rate / 60:,.1f} minutes"
+            f"time at {rate:g} a second: {lowest / rate / 60:,.1f} to about {highest / rate / 60:,.1f}"
+            " minutes"
         )
     return lines

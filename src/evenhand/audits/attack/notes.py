@@ -1,4 +1,5 @@
-"""What a reader of an attack should know besides findings: texts left out, few placebos, failures, an early stop."""
+"""What a reader of an attack should know besides findings: texts left out, few placebos, failures, an early
+stop."""
 
 from __future__ import annotations
 
@@ -36,20 +37,23 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
         if bare:
             analysis.note(
                 "not-alterable",
-                f"{name}: {bare} of {int(one.texts.sum())} texts have no word with a fluent alteration; they are counted, and"
+                f"{name}: {bare} of {int(one.texts.sum())} texts have no word with a fluent alteration; they"
+                " are counted, and"
                 " rates are given over alterable texts and over all.",
             )
         if one.field.placebos.skipped:
             analysis.note(
                 "few-placebos",
-                f"{name}: only {len(one.field.placebos.directions)} placebo directions could be matched in this vocabulary; the"
+                f"{name}: only {len(one.field.placebos.directions)} placebo directions could be matched in"
+                " this vocabulary; the"
                 f" smallest possible p is {1 / (len(one.field.placebos.directions) + 1):.3g}.",
                 warning=True,
             )
         if one.not_repeated:
             analysis.note(
                 "flips-not-repeated",
-                f"{name}: {one.not_repeated} flips (placebos included) did not come back when asked again and do not count.",
+                f"{name}: {one.not_repeated} flips (placebos included) did not come back when asked again and"
+                " do not count.",
                 warning=True,
             )
 
@@ -63,6 +67,7 @@ def note_asked(asking: Asking, analysis: Analysis) -> None:
     if asking.stopped is not None:
         analysis.note(
             "incomplete",
-            f"The audit stopped early: {asking.stopped}. Findings are over the texts whose searches had all ended.",
+            f"The audit stopped early: {asking.stopped}. Findings are over the texts whose searches had all"
+            " ended.",
             warning=True,
         )

@@ -53,9 +53,9 @@ def asymmetry(
     Args:
         values: (1 + K, 2, T) what is averaged (flips, or score moved), the direction first.
         open_: (1 + K, 2, T) texts alterable there. texts: (T,) which texts count.
-        labels: (T,) labels of the unchanged texts: the difference is then taken within each label, and the absolute
-            differences are averaged by the labels' shares. One side may push texts into a label and the other out of it:
-            over all texts that cancels.
+        labels: (T,) labels of the unchanged texts: the difference is then taken within each label, and the
+            absolute differences are averaged by the labels' shares. One side may push texts into a label and
+            the other out of it: over all texts that cancels.
     """
     over = open_.any(axis=1) & texts
     gap = np.where(open_, values, 0.0)
@@ -78,8 +78,8 @@ def _against(
 ) -> Excess:
     """values, over: (1 + K, T). With groups the statistic is Σ_g (n_g/n)·|mean_g|, else the mean.
 
-    The interval of the excess: texts are a sample (linearised, the same texts for all directions, so paired) and placebos
-    are a sample; both add to the variance (degrees of freedom by Satterthwaite).
+    The interval of the excess: texts are a sample (linearised, the same texts for all directions, so paired)
+    and placebos are a sample; both add to the variance (degrees of freedom by Satterthwaite).
     """
     check_level(level)
     n = over.sum(axis=1)
@@ -125,7 +125,8 @@ def _against(
 
 
 def _signs(values: FloatArray, groups: IntArray | None) -> tuple[FloatArray, FloatArray]:
-    """The sign of every direction's mean in the group of every text, and the sums of the first direction per group."""
+    """The sign of every direction's mean in the group of every text, and the sums of the first direction per
+    group."""
     if groups is None:
         return np.ones((1, 1)), np.array([float(values[0].sum())])
     levels, codes = np.unique(groups, return_inverse=True)

@@ -51,7 +51,8 @@ class Changes:
         self._edges.append(edges[edges >= 0])
 
     def within(self, states: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """(number of changes of each of some states; site, edge of all these changes, one state behind the other)."""
+        """(number of changes of each of some states; site, edge of all these changes, one state behind the
+        other)."""
         for parts in (self._sizes, self._sites, self._edges):
             parts[:] = [np.concatenate([np.empty(0, dtype=np.int64), *parts])]
         sizes = self._sizes[0][states]
@@ -60,7 +61,8 @@ class Changes:
         return sizes, self._sites[0][at], self._edges[0][at]
 
     def select(self, chosen: BoolArray) -> list[tuple[Key, Moves]]:
-        """The changes of some (directions, sides, texts), in their order; without those where nothing was changed."""
+        """The changes of some (directions, sides, texts), in their order; without those where nothing was
+        changed."""
         keys = np.argwhere(chosen & (self.state >= 0))
         sizes, sites, edges = self.within(self.state[tuple(keys.T)])
         moves = zip(sites.tolist(), self.rows[edges].tolist(), strict=True)
@@ -81,8 +83,10 @@ class Records:
     """What the searches found: arrays of shape (directions, sides, texts), the axis first, then its placebos.
 
     Args:
-        open: the text has an alterable word there. won: the goal was reached. moved: by how much the loss fell.
-        changed: words changed. queries: states asked for. single: mean fall of the loss over all single changes.
+        open: the text has an alterable word there. won: the goal was reached. moved: by how much the loss
+            fell.
+        changed: words changed. queries: states asked for. single: mean fall of the loss over all single
+            changes.
         options_seen: candidates a text had. done: (texts,) all its searches ended.
         changes: which words the searches that found something changed.
     """
@@ -119,7 +123,8 @@ class Records:
         """The outcomes of a text's searches.
 
         Args:
-            owner: (directions, sides) which of the searches; −1 for none. sites, edges: of the text's changes.
+            owner: (directions, sides) which of the searches; −1 for none. sites, edges: of the text's
+                changes.
         """
         at = owner >= 0
         changed = found.changes >= 0
@@ -163,7 +168,8 @@ def altered(laid: Field, text: int, moves: Moves) -> str:
 
 
 def distinct(rows: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """(where each distinct row is first met, which of them each row is); a row of nothing but −1 is none: −1."""
+    """(where each distinct row is first met, which of them each row is); a row of nothing but −1 is none:
+    −1."""
     number = np.full(len(rows), -1, dtype=np.int64)
     some = np.flatnonzero((rows >= 0).any(axis=1))
     width = rows.itemsize * rows.shape[1]

@@ -32,8 +32,8 @@ class Effort:
         make: the search. max_queries: for one text in one direction. max_changed: share of a text's words.
         holdout: share of the texts on which what was learned is confirmed.
         definitional: "apart" also searches without definitional words, "include" does not.
-        block: states (estimated) that are searched side by side; a smaller block leaves more finished texts behind when a
-            budget ends.
+        block: states (estimated) that are searched side by side; a smaller block leaves more finished texts
+            behind when a budget ends.
     """
 
     make: MakesSearch
@@ -70,7 +70,8 @@ def plan_searches(
     """The plan that runs every search, and the records that it fills.
 
     Args:
-        texts: which texts. apart: also search without definitional words; where that changes nothing, nothing is asked.
+        texts: which texts. apart: also search without definitional words; where that changes nothing, nothing
+            is asked.
 
     Returns:
         plan, records with all words, records without definitional words (None where not `apart`).
@@ -111,7 +112,8 @@ class _Owners:
     """For which directions the searches of a text are; those that offer the same words share one.
 
     Args:
-        task: (directions, strata, sides) the search of each, −1 for none; strata: all words, without definitional words.
+        task: (directions, strata, sides) the search of each, −1 for none; strata: all words, without
+            definitional words.
         sites, edges: (changes,) of the text.
     """
 
@@ -204,7 +206,8 @@ def _divided(tasks: TextTasks, effort: Effort) -> Iterator[TextTasks]:
 
 
 def _blocks(parts: Iterator[TextTasks], effort: Effort) -> Iterator[list[TextTasks]]:
-    """Texts whole, since equal candidates are asked once within a block; only a text beyond all bounds is divided."""
+    """Texts whole, since equal candidates are asked once within a block; only a text beyond all bounds is
+    divided."""
     block: list[TextTasks] = []
     size = states = 0
     for part in parts:
@@ -222,7 +225,8 @@ def _blocks(parts: Iterator[TextTasks], effort: Effort) -> Iterator[list[TextTas
 def plan_again(
     field: Field, goal: Goal, records: Sequence[Records], fails: Callable[[int], None], chunk: int = 5_000
 ) -> Plan:
-    """Asks every flip once more; one that does not come back is no flip (for subjects that answer differently)."""
+    """Asks every flip once more; one that does not come back is no flip (for subjects that answer
+    differently)."""
     for one in records:
         flips = one.changes.select(one.won)
         for start in range(0, len(flips), chunk):
