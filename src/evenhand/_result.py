@@ -6,6 +6,7 @@ Reports are views of a `Result`; nothing is measured here. The JSON is described
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ from evenhand._json import (
     expect,
     finding_in,
     finding_out,
+    foreign,
     lines,
     one_of,
     parse,
@@ -43,8 +45,9 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-AuditKind: TypeAlias = Literal["text", "scores", "predictions", "amplification", "attack"]
 Level: TypeAlias = Literal["info", "warning"]
+KIND = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+"""How a kind of audit is written: a key of `evenhand.audits.AUDITS`, or the name of an audit of the user's own."""
 TABLE: dict[str, str] = {
     "measure": "string",
     "contrast": "string",
@@ -97,7 +100,7 @@ class Result:
     None, arrays lists, callables their `module:name`), so that a result equals what is read back from its JSON.
 
     Args:
-        audit: which kind of audit made it.
+        audit: which kind of audit made it: lower-case words joined by dashes, of evenhand's audits or your own.
         title: what the reader sees first, e.g. ``"vader on 80 first names"``.
         findings: estimates held against their tolerances.
         exhibits: name → table or chart, in the order of the report.
@@ -124,7 +127,7 @@ class Result:
     ('within tolerance', True)
     """
 
-    audit: AuditKind
+    audit: str
     title: str
     findings: tuple[Finding, ...] = ()
     exhibits: Mapping[str, Exhibit] = field(default_factory=dict)
@@ -134,9 +137,12 @@ class Result:
     complete: bool = True
 
     def __post_init__(self) -> None:
-        if self.audit not in get_args(AuditKind):
+        if not KIND.fullmatch(self.audit):
             raise UsageError(
-                "unknown-audit", "no such kind of audit", given=self.audit, available=get_args(AuditKind)
+                "unknown-audit",
+                "a kind of audit is lower-case words joined by dashes",
+                given=self.audit,
+                expected="text, scores, …, or a name of your own such as toxic-replies",
             )
         plain_exhibits = {str(name): plain_exhibit(e) for name, e in self.exhibits.items()}
         object.__setattr__(self, "title", clean(self.title))
@@ -382,7 +388,8 @@ def _decode(doc: Mapping[str, Any]) -> Result:
     check_schema(doc.get("schema"))
     expect(doc, "result", audit=(str,), title=(str,), complete=(bool,), counts=(dict,), provenance=(dict,))
     expect(doc, "result", findings=(list,), exhibits=(dict,), notes=(list,))
-    one_of(doc["audit"], get_args(AuditKind), "audit")
+    if not KIND.fullmatch(doc["audit"]):
+        raise foreign("audit", f"{doc['audit']!r} is no name of an audit")
     for name in doc["counts"]:
         expect(doc["counts"], "counts", **{name: (int,)})
     return Result(

@@ -211,6 +211,23 @@ def test_a_plan_says_what_it_would_ask_and_asks_nothing(
 
 
 @pytest.mark.parametrize(
+    ("kind", "flags", "words"),
+    [
+        ("attack", ["--minimum-units", "3"], "no use of it"),
+        ("scores", [], "asks no subject"),
+    ],
+)
+def test_a_plan_refuses_what_it_would_not_use(
+    kind: str, flags: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An option that changed nothing would be taken for an answer."""
+    spec = tmp_path / "audit.toml"
+    spec.write_text(f'kind = "{kind}"\n')
+    assert run(["plan", str(spec), *flags]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("content", "words"),
     [
         ('kind = "text"\n[arguments]\nsubjct = "vader"\n', "did you mean 'subject'"),
@@ -229,7 +246,7 @@ def test_a_bad_audit_file_is_explained(
     assert words in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("what", ["subjects", "terms", "measures", "datasets"])
+@pytest.mark.parametrize("what", ["audits", "subjects", "terms", "measures", "datasets"])
 def test_lists_are_lists(what: str, capsys: pytest.CaptureFixture[str]) -> None:
     """One name a line, with a word on each."""
     assert run(["list", what]) == 0

@@ -12,6 +12,7 @@ import typer
 
 from evenhand._errors import EvenhandError
 from evenhand._version import __version__
+from evenhand.audits import AUDITS
 
 # typer brings its own copy of click, whose names are private; BadParameter < UsageError < ClickException in both.
 ClickException: type[Any] = typer.BadParameter.__mro__[2]
@@ -27,19 +28,8 @@ app = typer.Typer(
     " incomplete (run the same command again to resume).",
 )
 
-COMMANDS = (
-    "text",
-    "scores",
-    "predictions",
-    "amplification",
-    "attack",
-    "embeddings",
-    "specs",
-    "results",
-    "journal",
-    "about",
-)
-"""The modules of this folder that add commands, in the order of the help."""
+COMMANDS = (*AUDITS, "embeddings", "specs", "results", "journal", "about")
+"""The modules of this folder that add commands, in the order of the help: one for each kind of audit, then the others."""
 
 for command in COMMANDS:
     import_module(f"evenhand.cli.{command}").register(app)

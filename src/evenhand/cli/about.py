@@ -15,11 +15,13 @@ from typing import Annotated
 import typer
 
 from evenhand._version import __version__
+from evenhand.audits import AUDITS
 
 
 class Listed(enum.StrEnum):
     """What can be listed."""
 
+    audits = "audits"
     subjects = "subjects"
     terms = "terms"
     measures = "measures"
@@ -32,9 +34,12 @@ def register(app: typer.Typer) -> None:
     app.command("doctor", epilog="Example: evenhand doctor")(doctor)
 
 
-def list_names(what: Annotated[Listed, typer.Argument(help="subjects, terms, measures or datasets")]) -> None:
+def list_names(
+    what: Annotated[Listed, typer.Argument(help="audits, subjects, terms, measures or datasets")],
+) -> None:
     """List the names that other commands take, one a line, with a word on each."""
     lister = {
+        Listed.audits: _audits,
         Listed.subjects: _subjects,
         Listed.terms: _terms,
         Listed.measures: _measures,
@@ -44,6 +49,10 @@ def list_names(what: Annotated[Listed, typer.Argument(help="subjects, terms, mea
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
         typer.echo(f"{name:<{width}}  {text}".rstrip())
+
+
+def _audits() -> list[tuple[str, str]]:
+    return [(kind, row.title) for kind, row in AUDITS.items()]
 
 
 def _subjects() -> list[tuple[str, str]]:

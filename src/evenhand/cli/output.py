@@ -13,6 +13,7 @@ import typer
 from evenhand import reports
 from evenhand._result import Result
 from evenhand._spec import Spec, to_toml
+from evenhand.audits import AUDITS
 
 Progress = Callable[[int, int], None]
 
@@ -79,7 +80,7 @@ def perform(spec: Spec) -> None:
     runtime: dict[str, Any] = {}
     total, cost = _size(spec)
     with progress_bar(total, cost=cost) as update:
-        if spec.kind in LIVE:
+        if AUDITS[spec.kind].live:
             runtime["progress"] = update
         result = spec.call(**runtime)
     sys.stderr.flush()
@@ -95,7 +96,3 @@ def _size(spec: Spec) -> tuple[int | None, float | None]:
 
     made = design_of(spec.arguments)
     return len(made) * int(spec.arguments.get("repeats", 1)), bill(made, spec.arguments)
-
-
-LIVE = frozenset({"text", "attack"})
-"""The audits that ask a subject, and so can say how far they are."""
