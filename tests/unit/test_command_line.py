@@ -16,6 +16,7 @@ import pytest
 
 import evenhand as eh
 from evenhand._model import Verdict
+from evenhand._spec import Spec
 from evenhand.cli import run
 from evenhand.reports import REPORTS, Report, render
 
@@ -330,6 +331,48 @@ def test_a_report_format_that_is_not_there_is_explained(
     judged("within tolerance").to_json(tmp_path / "result.json")
     assert run(["report", str(tmp_path / "result.json"), *flags]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_what_the_user_gives_reaches_the_audit_and_what_is_left_out_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Lists, flags, paths and the options of the subject and the search arrive under the audit's own names."""
+    heard: list[Spec] = []
+    monkeypatch.setattr("evenhand.cli.attack.perform", heard.append)
+    flags = [
+        "--subject",
+        "m:f",
+        "--texts",
+        "t.txt",
+        "--embeddings",
+        "e.txt",
+        "--max-rank",
+        "9",
+        "--max-target",
+        "7",
+    ]
+    flags += [
+        "--inflections",
+        "--strength",
+        "0.5",
+        "--definitional-word",
+        "dad",
+        "--definitional-word",
+        "mum",
+    ]
+    flags += ["--fluency-order", "2", "--fluency-pmi", "--tagger", "m:tag", "--search-option", "width=3"]
+    assert run(["attack", *flags, "--option", "key=1", "--out", "somewhere"]) == 0
+    (spec,) = heard
+    wanted = {
+        "max_rank": 9, "max_target": 7, "inflections": True, "strength": 0.5, "definitional_words": ["dad", "mum"],
+        "fluency_order": 2, "fluency_pmi": True, "tagger": "m:tag", "search_options": {"width": 3},
+        "journal": str(Path("somewhere") / "journal.sqlite"),
+    }  # fmt: skip
+    assert wanted.items() <= spec.arguments.items()
+    assert not {"directions", "target", "labels", "out", "option", "no_cache"} & set(spec.arguments)
+    assert (spec.subject, spec.out) == ({"key": 1}, "somewhere")
+    assert run(["attack", *flags, "--no-cache", "--journal", "j", "--out", "somewhere"]) == 0
+    assert "journal" not in heard[1].arguments
 
 
 SLOW = """

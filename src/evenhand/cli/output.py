@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from evenhand import reports
 from evenhand._result import Result
 from evenhand._spec import Spec, to_toml
 from evenhand.audits import AUDITS
+from evenhand.cli.options import key_values
 
 Progress = Callable[[int, int], None]
 
@@ -47,6 +49,29 @@ def progress_bar(total: int | None, what: str = "asking", *, cost: float | None 
             bar.update(task, completed=done, failed=", ".join(said))
 
         yield update
+
+
+def call_of(kind: str, given: Mapping[str, Any], **settled: Any) -> Spec:
+    """The call of the audit `kind` that a command's parameters describe.
+
+    Args:
+        given: the command's parameters, `locals()` of its first line; those named like keywords of the audit go to it as
+            they are, and what the user left out is left out.
+        settled: keywords whose values the command had to read first.
+    """
+    out, journal = given["out"], given.get("journal")
+    names = inspect.signature(Spec(kind=kind).function()).parameters
+    arguments = {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in {**given, **settled}.items()
+        if name in names and value not in (None, [], (), {})
+    }
+    if given.get("no_cache"):
+        arguments.pop("journal", None)
+    elif AUDITS[kind].live and journal is None and out is not None:
+        arguments["journal"] = str(out / "journal.sqlite")
+    subject = key_values(given.get("option"))
+    return Spec(kind=kind, arguments=arguments, subject=subject, out=None if out is None else str(out))
 
 
 def write_all(result: Result, out: Path, spec: Spec | None = None) -> dict[str, Path]:

@@ -13,6 +13,7 @@ import typer
 from evenhand._errors import UsageError
 from evenhand._spec import read_spec
 from evenhand.audits import AUDITS
+from evenhand.cli import options as shared
 from evenhand.cli.output import perform
 
 SpecFile = Annotated[Path, typer.Argument(help="audit.toml; see docs/reference/audit-file.md.")]
@@ -26,11 +27,8 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     file: SpecFile,
-    price: Annotated[float | None, typer.Option("--price", help="Money for one call.")] = None,
-    price_per_100: Annotated[
-        float | None,
-        typer.Option("--price-per-100-characters", help="Money for 100 characters (services bill units)."),
-    ] = None,
+    price: shared.Price = None,
+    price_per_100: shared.PricePer100 = None,
     minimum_units: Annotated[
         int | None,
         typer.Option("--minimum-units", help="Least units of 100 billed for one call; 1 by default."),
@@ -76,10 +74,8 @@ def run(
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for the results; overrides the file's.")
     ] = None,
-    journal: Annotated[
-        Path | None, typer.Option("--journal", help="Replies are kept here; default in --out.")
-    ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep and reuse no replies.")] = False,
+    journal: shared.Journal = None,
+    no_cache: shared.NoCache = False,
 ) -> None:
     """Run an audit from its file; run it again after an interruption and it goes on where it stopped."""
     spec = read_spec(file)
