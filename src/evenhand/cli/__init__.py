@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import typer
@@ -28,11 +29,13 @@ app = typer.Typer(
     " incomplete (run the same command again to resume).",
 )
 
-COMMANDS = (*AUDITS, "embeddings", "specs", "results", "journal", "about")
-"""The modules of this folder that add commands, in the order of the help: one for each kind of audit, then the others."""
+KINDS = [kind for kind in AUDITS if find_spec(f"evenhand.cli.{kind.replace('-', '_')}")]
+"""The audits that have a command of their own, by the name of its module; every other one runs from an audit.toml."""
+COMMANDS = (*KINDS, "embeddings", "specs", "results", "journal", "about")
+"""The modules of this folder that add commands, in the order of the help."""
 
 for command in COMMANDS:
-    import_module(f"evenhand.cli.{command}").register(app)
+    import_module(f"evenhand.cli.{command.replace('-', '_')}").register(app)
 
 
 @app.callback(invoke_without_command=True)
