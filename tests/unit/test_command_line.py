@@ -115,6 +115,7 @@ def test_recorded_scores_are_audited_and_the_files_written(
         (["text", "--subject", "vadr"], "did you mean 'vader'"),
         (["report", "{file}"], "result"),
         (["frobnicate"], "frobnicate"),
+        (["list", "subject"], "did you mean 'subjects'"),
         (["check", "nosuch.json"], "nosuch.json"),
         (["run", "nosuch.toml"], "no such file"),
     ],

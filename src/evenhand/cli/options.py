@@ -23,8 +23,7 @@ SubjectOptions: TypeAlias = Annotated[
 Texts: TypeAlias = Annotated[str, Option(help="A file (txt, csv, jsonl, parquet, toml) or a shipped name.")]
 TextColumn: TypeAlias = Annotated[str | None, Option(help="Column with the texts, where they are a table.")]
 Groups: TypeAlias = Annotated[
-    list[str],
-    Option("--group", help="Columns with the groups; each is a family of claims. May be repeated."),
+    list[str], Option("--group", help="Columns with the groups; each is a family of claims. May be repeated.")
 ]
 Reference: TypeAlias = Annotated[
     list[str] | None,
@@ -34,8 +33,7 @@ Reference: TypeAlias = Annotated[
 ]
 Weight: TypeAlias = Annotated[str | None, Option(help="Column with case weights.")]
 Threshold: TypeAlias = Annotated[
-    float | None,
-    Option(help="Score from which a reply counts as positive, for measures of label changes."),
+    float | None, Option(help="Score from which a reply counts as positive, for measures of label changes.")
 ]
 Tolerance: TypeAlias = Annotated[
     float, Option(help="Largest difference of means that counts as even-handed, declared beforehand.")
@@ -46,16 +44,14 @@ Correction: TypeAlias = Annotated[
 ]
 Seed: TypeAlias = Annotated[int, Option(help="Seed of everything random.")]
 Repeats: TypeAlias = Annotated[
-    int,
-    Option(help="Identical calls on purpose, for subjects that answer differently each time.", min=1),
+    int, Option(help="Identical calls on purpose, for subjects that answer differently each time.", min=1)
 ]
 BatchSize: TypeAlias = Annotated[int, Option(help="Inputs in one call of the subject.", min=1)]
 Budget: TypeAlias = Annotated[int | None, Option(help="Most inputs to ask.", min=0)]
 Rate: TypeAlias = Annotated[float | None, Option(help="Most inputs a second.")]
 Price: TypeAlias = Annotated[float | None, Option(help="Money for one call.")]
 PricePer100: TypeAlias = Annotated[
-    float | None,
-    Option("--price-per-100-characters", help="Money for each 100 characters begun."),
+    float | None, Option("--price-per-100-characters", help="Money for each 100 characters begun.")
 ]
 Journal: TypeAlias = Annotated[
     Path | None,

@@ -13,6 +13,7 @@ from evenhand._result import Result
 from evenhand.cli import options as shared
 from evenhand.cli.options import key_values, named_levels
 from evenhand.cli.output import call_of, finish, progress_bar
+from evenhand.reports.csv import neutral
 
 
 def register(app: typer.Typer) -> None:
@@ -66,8 +67,7 @@ def predictions(
         list[str] | None, Option(help="Sensitive attributes that are numbers, e.g. age. May be repeated.")
     ] = None,
     interval: Annotated[
-        tuple[str, str] | None,
-        Option(help="Columns with the lower and upper bound of prediction intervals."),
+        tuple[str, str] | None, Option(help="Columns with the lower and upper bound of prediction intervals.")
     ] = None,
     pinball: Annotated[
         float | None,
@@ -183,10 +183,7 @@ def write_tables(result: Result, out: Path) -> None:
             file = out / (
                 "".join(c if c.isalnum() else "-" for c in name.lower()).replace("---", "-") + ".csv"
             )
-            csv.write_csv(pa.table({k: _neutral(list(v)) for k, v in exhibit.columns.items()}), str(file))
+            csv.write_csv(
+                pa.table({k: [neutral(x) for x in v] for k, v in exhibit.columns.items()}), str(file)
+            )
             typer.echo(f"Written: {file}")
-
-
-def _neutral(values: list[Any]) -> list[Any]:
-    """Cells that a spreadsheet would run as a formula begin with an apostrophe."""
-    return [f"'{v}" if isinstance(v, str) and v[:1] in "=+-@\t\r" and v else v for v in values]

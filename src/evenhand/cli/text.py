@@ -34,8 +34,7 @@ def text(
         ),
     ] = ["names/freakonomics"],  # noqa: B006 - typer copies it
     replace: Annotated[
-        str | None,
-        Option(help="The name that stands in the texts and gives way to the names of terms."),
+        str | None, Option(help="The name that stands in the texts and gives way to the names of terms.")
     ] = None,
     text_column: shared.TextColumn = None,
     groups: Annotated[
