@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument
 
 from evenhand._errors import UsageError
 from evenhand._version import __version__
@@ -26,9 +27,7 @@ def register(app: typer.Typer) -> None:
     app.command("doctor", epilog="Example: evenhand doctor")(doctor)
 
 
-def list_names(
-    what: Annotated[str, typer.Argument(help="audits, subjects, terms, measures or datasets.")],
-) -> None:
+def list_names(what: Annotated[str, Argument(help="audits, subjects, terms, measures or datasets.")]) -> None:
     """List the names that other commands take, one a line, with a word on each."""
     listers = {
         "audits": _audits, "subjects": _subjects, "terms": _terms, "measures": _measures, "datasets": _datasets

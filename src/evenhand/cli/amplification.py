@@ -76,17 +76,11 @@ def amplification(
         str, Option(help="Count each caption, or join the captions of an image first: caption or image.")
     ] = "caption",
     match: Annotated[str, Option(help="Images compared: auto, all or shared.")] = "auto",
-    plurals: Annotated[
-        bool, Option("--plurals", help="Count regular plurals of group words and items too.")
-    ] = False,
+    plurals: Annotated[bool, Option("--plurals", help="Count plurals of group words and items too.")] = False,
     min_support: MinSupport = 10,
     top_n: Mined = 25,
-    tagger: Annotated[
-        str | None, Option(help="Parts of speech for mining: module:attr, or spacy:MODEL.")
-    ] = None,
-    tolerance: Annotated[
-        float, Option(help="Largest growth of shares that counts as none, declared beforehand.")
-    ] = 0.02,
+    tagger: Annotated[str | None, Option(help="For parts of speech: module:attr, or spacy:MODEL.")] = None,
+    tolerance: Annotated[float, Option(help="Largest growth of shares that counts as none.")] = 0.02,
     item_tolerance: Annotated[
         float | None, Option(help="Judge single items too: largest change of a share that counts as none.")
     ] = None,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from evenhand._errors import UsageError
 from evenhand._result import Result
@@ -64,10 +64,8 @@ def attack(
     threshold: Annotated[float | None, Option(help="Where the label of score changes.")] = None,
     amount: Annotated[float | None, Option(help="By how much score must move.")] = None,
     n: Annotated[int, Option("--neighbours", help="Most candidates for a word.", min=1)] = 8,
-    min_similarity: Annotated[float, Option(help="Least cosine of a word and its candidate.")] = 0.5,
-    min_gain: Annotated[
-        float, Option(help="Least change along the direction, in spreads of the vocabulary.")
-    ] = 0.5,
+    min_similarity: shared.MinSimilarity = 0.5,
+    min_gain: shared.MinGain = 0.5,
     max_rank: Annotated[int, Option(help="A candidate is among so many nearest words.", min=1)] = 50,
     max_target: Annotated[int, Option(help="Most words that one candidate may stand for.", min=1)] = 40,
     inflections: Annotated[bool, Option("--inflections", help="Also accept inflections of a word.")] = False,
@@ -100,19 +98,15 @@ def attack(
     max_changed: Annotated[float, Option(help="Share of a text's words that may change.")] = 0.25,
     max_queries: Annotated[int, Option(help="Most queries for one text in one direction.")] = 500,
     placebos: Annotated[int, Option(help="Random directions.", min=0)] = 99,
-    holdout: Annotated[
-        float, Option(help="Share of texts on which the alterations that carried flips are confirmed.")
-    ] = 0.5,
+    holdout: Annotated[float, Option(help="Share of texts on which flips are confirmed.")] = 0.5,
     tolerance: Annotated[
         float,
         Option(help="Excess of the flip rate over placebos that counts as even-handed, declared beforehand."),
     ] = 0.05,
     level: shared.Level = 0.95,
     correction: shared.Correction = "holm",
-    limit: Annotated[
-        int | None, Option("--vocabulary", help="Only the first words of the embeddings.")
-    ] = None,
-    fold_case: Annotated[bool, Option("--fold-case", help="Lower-case the embeddings.")] = False,
+    limit: shared.Vocabulary = None,
+    fold_case: shared.FoldCase = False,
     seed: shared.Seed = 0,
     repeats: shared.Repeats = 1,
     batch_size: shared.BatchSize = 1_000,
@@ -128,15 +122,11 @@ def attack(
 
 
 def annotation(
-    result: Annotated[Path, typer.Argument(help="result.json of an attack.")],
-    sheet: Annotated[
-        Path | None, typer.Option("--sheet", help="Write a blind sheet for people to fill in.")
-    ] = None,
-    key: Annotated[Path | None, typer.Option("--key", help="The key that unblinds the sheet.")] = None,
-    read: Annotated[
-        Path | None, typer.Option("--read", help="A sheet that was filled in, to be evaluated.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the order of the rows.")] = 0,
+    result: Annotated[Path, Argument(help="result.json of an attack.")],
+    sheet: Annotated[Path | None, Option(help="Write a blind sheet for people to fill in.")] = None,
+    key: Annotated[Path | None, Option(help="The key that unblinds the sheet.")] = None,
+    read: Annotated[Path | None, Option(help="A sheet that was filled in, to be evaluated.")] = None,
+    seed: Annotated[int, Option(help="Of the order of the rows.")] = 0,
 ) -> None:
     """Let people judge, blind, which flips kept the meaning: write a sheet, or read it back for the adjusted rates."""
     from evenhand.audits.attack.annotation import adjusted, write_sheet

@@ -31,6 +31,7 @@ Reference: TypeAlias = Annotated[
         help="The group that the others are held against; all pairs by default. GROUP, or ATTRIBUTE=GROUP; may be repeated."
     ),
 ]
+Strata: TypeAlias = Annotated[str | None, Option(help="Column that classes the texts, e.g. by sentiment.")]
 Weight: TypeAlias = Annotated[str | None, Option(help="Column with case weights.")]
 Threshold: TypeAlias = Annotated[
     float | None, Option(help="Score from which a reply counts as positive, for measures of label changes.")
@@ -53,6 +54,12 @@ Price: TypeAlias = Annotated[float | None, Option(help="Money for one call.")]
 PricePer100: TypeAlias = Annotated[
     float | None, Option("--price-per-100-characters", help="Money for each 100 characters begun.")
 ]
+MinSimilarity: TypeAlias = Annotated[float, Option(help="Least cosine with the word.")]
+MinGain: TypeAlias = Annotated[float, Option(help="Least change along the direction, in spreads.")]
+Vocabulary: TypeAlias = Annotated[
+    int | None, Option("--vocabulary", help="Only the first words of the file.")
+]
+FoldCase: TypeAlias = Annotated[bool, Option("--fold-case", help="Lower-case the words.")]
 Journal: TypeAlias = Annotated[
     Path | None,
     Option(help="File with replies that arrived earlier; they are not asked again. By default in --out."),

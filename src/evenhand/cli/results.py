@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from evenhand import reports
 from evenhand._errors import UsageError
 from evenhand._result import Result, compare
 from evenhand.reports import REPORTS
 
-ResultFile = Annotated[Path, typer.Argument(help="A result.json that an audit wrote.")]
+ResultFile = Annotated[Path, Argument(help="A result.json that an audit wrote.")]
 
 
 class FailOn(enum.StrEnum):
@@ -39,18 +40,15 @@ ALIASES = {"text": "terminal"}
 def report(
     result: ResultFile,
     kind: Annotated[
-        str | None,
-        typer.Option("--as", help=f"{', '.join(REPORTS)}; by default what the ending of --out says."),
+        str | None, Option("--as", help=f"{', '.join(REPORTS)}; by default what the ending of --out says.")
     ] = None,
-    html: Annotated[bool, typer.Option("--html", help=REPORTS["html"].about)] = False,
-    text: Annotated[bool, typer.Option("--text", help=REPORTS["terminal"].about)] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help=REPORTS["markdown"].about)] = False,
-    csv: Annotated[bool, typer.Option("--csv", help=REPORTS["csv"].about)] = False,
-    json: Annotated[bool, typer.Option("--json", help=REPORTS["json"].about)] = False,
-    junit: Annotated[bool, typer.Option("--junit", help=REPORTS["junit"].about)] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write to this file; else to stdout.")
-    ] = None,
+    html: Annotated[bool, Option("--html", help=REPORTS["html"].about)] = False,
+    text: Annotated[bool, Option("--text", help=REPORTS["terminal"].about)] = False,
+    markdown: Annotated[bool, Option("--markdown", help=REPORTS["markdown"].about)] = False,
+    csv: Annotated[bool, Option("--csv", help=REPORTS["csv"].about)] = False,
+    json: Annotated[bool, Option("--json", help=REPORTS["json"].about)] = False,
+    junit: Annotated[bool, Option("--junit", help=REPORTS["junit"].about)] = False,
+    out: Annotated[Path | None, Option("--out", "-o", help="Write to this file; else to stdout.")] = None,
 ) -> None:
     """Render a result as a page, text, Markdown, CSV, JSON, JUnit XML, …: --as FORMAT, or by the ending of -o."""
     flags = {"html": html, "terminal": text, "markdown": markdown, "csv": csv, "json": json, "junit": junit}
@@ -72,8 +70,7 @@ def report(
 def check(
     result: ResultFile,
     fail_on: Annotated[
-        list[FailOn] | None,
-        typer.Option("--fail-on", help="A verdict that fails the check; may be repeated."),
+        list[FailOn] | None, Option(help="A verdict that fails the check; may be repeated.")
     ] = None,
 ) -> None:
     """Exit with 1 where the result holds a disparity (or also an inconclusive finding): for continuous integration."""

@@ -47,14 +47,10 @@ def scores(
         str | None,
         Option("--label", help="Column with true labels (0/1), for AUCs within and across subgroups."),
     ] = None,
-    strata: Annotated[
-        str | None, Option(help="Column that classes the base texts, e.g. by sentiment.")
-    ] = None,
+    strata: shared.Strata = None,
     weight: shared.Weight = None,
     reference: shared.Reference = None,
-    probes: Annotated[
-        Path | None, Option(help="The probes file that Comprehend's lines are joined to.")
-    ] = None,
+    probes: Annotated[Path | None, Option(help="Probes file that Comprehend's lines are joined to.")] = None,
     threshold: shared.Threshold = None,
     tolerance: shared.Tolerance = 0.1,
     level: shared.Level = 0.95,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from evenhand._errors import UsageError
 from evenhand._spec import read_spec
@@ -16,7 +17,7 @@ from evenhand.audits import AUDITS
 from evenhand.cli import options as shared
 from evenhand.cli.output import perform
 
-SpecFile = Annotated[Path, typer.Argument(help="audit.toml; see docs/reference/audit-file.md.")]
+SpecFile = Annotated[Path, Argument(help="audit.toml; see docs/reference/audit-file.md.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -30,15 +31,11 @@ def plan(
     price: shared.Price = None,
     price_per_100: shared.PricePer100 = None,
     minimum_units: Annotated[
-        int | None,
-        typer.Option("--minimum-units", help="Least units of 100 billed for one call; 1 by default."),
+        int | None, Option(help="Least units of 100 billed for one call; 1 by default.")
     ] = None,
-    rate: Annotated[
-        float | None, typer.Option("--rate", help="Calls a second that the service allows.")
-    ] = None,
+    rate: Annotated[float | None, Option(help="Calls a second that the service allows.")] = None,
     sds: Annotated[
-        list[float] | None,
-        typer.Option("--sd", help="Spread that you expect of a term's effect; may be repeated."),
+        list[float] | None, Option("--sd", help="Spread that you expect of a term's effect; may be repeated.")
     ] = None,
 ) -> None:
     """Say what an audit will ask, cost and be able to find; asks nothing."""
@@ -71,9 +68,7 @@ def plan(
 
 def run(
     file: SpecFile,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the results; overrides the file's.")
-    ] = None,
+    out: Annotated[Path | None, Option(help="Folder for the results; overrides the file's.")] = None,
     journal: shared.Journal = None,
     no_cache: shared.NoCache = False,
 ) -> None:

@@ -34,7 +34,7 @@ def text(
         ),
     ] = ["names/freakonomics"],  # noqa: B006 - typer copies it
     replace: Annotated[
-        str | None, Option(help="The name that stands in the texts and gives way to the names of terms.")
+        str | None, Option(help="The name in the texts that gives way to those of terms.")
     ] = None,
     text_column: shared.TextColumn = None,
     groups: Annotated[
@@ -42,15 +42,9 @@ def text(
         Option("--group", help="Which attributes of the terms to compare; all by default. May be repeated."),
     ] = None,
     reference: shared.Reference = None,
-    most_texts: Annotated[
-        int | None, Option(help="An even random sample of so many texts, of larger files.", min=1)
-    ] = None,
-    score: Annotated[
-        str | None, Option(help="Which of the subject's scores to compare; the first by default.")
-    ] = None,
-    strata: Annotated[
-        str | None, Option(help="Column of the texts that classes them, e.g. by sentiment.")
-    ] = None,
+    most_texts: Annotated[int | None, Option(help="An even random sample of so many texts.", min=1)] = None,
+    score: Annotated[str | None, Option(help="The score to compare; the subject's first by default.")] = None,
+    strata: shared.Strata = None,
     strata_subject: Annotated[
         str | None,
         Option(
@@ -77,11 +71,9 @@ def text(
     option: shared.SubjectOptions = None,
     journal: shared.Journal = None,
     no_cache: shared.NoCache = False,
-    export_probes: Annotated[
-        Path | None, Option(help="Write the rewritten texts to this CSV and ask nothing.")
-    ] = None,
+    export_probes: Annotated[Path | None, Option(help="Write the rewritten texts here; ask nothing.")] = None,
     export_templates: Annotated[
-        Path | None, Option(help="Write the texts with placeholders, for review; ask nothing.")
+        Path | None, Option(help="Write texts with placeholders here; ask nothing.")
     ] = None,
     out: shared.Out = None,
 ) -> None:
@@ -94,10 +86,8 @@ def text(
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for what the demo writes.")] = Path(
-        "evenhand-demo"
-    ),
-    subject: Annotated[str, typer.Option("--subject", help="Any subject; VADER needs no key.")] = "vader",
+    out: Annotated[Path, Option(help="Folder for what the demo writes.")] = Path("evenhand-demo"),
+    subject: Annotated[str, Option(help="Any subject; VADER needs no key.")] = "vader",
 ) -> None:
     """Audit a real model (VADER) with 80 names and with identity terms of five categories; no key, no download."""
     from evenhand.audits.text.demo import demo_design, demo_subjects, run_demo

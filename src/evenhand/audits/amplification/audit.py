@@ -92,11 +92,11 @@ def audit_amplification(
         pool: count each caption, or join the captions of an image first: caption or image.
         match: images compared: auto, all or shared. "auto" restricts outputs to the images of the training data where it
             has (nearly) all of them in common, "shared" always does, "all" never.
-        plurals: count regular plurals of group words and items too.
+        plurals: count plurals of group words and items too. Regular ones.
         min_support: mentions with a group that an item needs in the training data.
         top_n: mined items per group and part of speech.
-        tagger: parts of speech for mining: "module:attr", or spacy:MODEL. In Python also a callable.
-        tolerance: largest growth of shares that counts as none, declared beforehand. For mean amplification and T→A; or
+        tagger: for parts of speech: "module:attr", or spacy:MODEL. In Python also a callable.
+        tolerance: largest growth of shares that counts as none. Declared beforehand, for mean amplification and T→A; or
             measure → tolerance.
         item_tolerance: judge single items too: largest change of a share that counts as none. Undeclared they are
             described, with p adjusted for their number.

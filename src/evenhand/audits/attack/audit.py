@@ -110,8 +110,8 @@ def attack(
         threshold: where the label of `score` changes.
         amount: by how much `score` must move.
         n: most candidates for a word.
-        min_similarity: least cosine of a word and its candidate.
-        min_gain: least change along the direction, in spreads of the vocabulary.
+        min_similarity: least cosine with the word.
+        min_gain: least change along the direction, in spreads. Of the vocabulary's projections onto it.
         max_rank: a candidate is among so many nearest words.
         max_target: most words that one candidate may stand for. In Python None for no cap.
         inflections: also accept inflections of a word.
@@ -129,13 +129,13 @@ def attack(
         max_changed: share of a text's words that may change.
         max_queries: most queries for one text in one direction.
         placebos: random directions.
-        holdout: share of texts on which the alterations that carried flips are confirmed.
+        holdout: share of texts on which flips are confirmed.
         tolerance: excess of the flip rate over placebos that counts as even-handed, declared beforehand.
         level: confidence level of the intervals.
         correction: adjustment of p-values for many claims: holm, bh or none.
         seed: seed of everything random.
-        limit: only the first words of the embeddings.
-        fold_case: lower-case the embeddings.
+        limit: only the first words of the file.
+        fold_case: lower-case the words.
         journal: file with replies that arrived earlier; they are not asked again.
         repeats: identical calls on purpose, for subjects that answer differently each time.
         batch_size: inputs in one call of the subject.

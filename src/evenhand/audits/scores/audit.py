@@ -52,11 +52,11 @@ def audit_scores(
         units: what the rows were sampled from, at most two: the text or template, and the term or name. Estimates
             generalise over them. Without units every row counts as independent, and a note says so.
         labels: column with true labels (0/1), for AUCs within and across subgroups. Borkan et al. 2019.
-        strata: column that classes the base texts, e.g. by sentiment.
+        strata: column that classes the texts, e.g. by sentiment.
         reference: the group that the others are held against; all pairs by default.
         tolerance: largest difference of means that counts as even-handed, declared beforehand.
         weight: column with case weights.
-        probes: the probes file that Comprehend's lines are joined to.
+        probes: probes file that Comprehend's lines are joined to.
         threshold: score from which a reply counts as positive, for measures of label changes.
         level: confidence level of the intervals.
         correction: adjustment of p-values for many claims: holm, bh or none.

@@ -74,13 +74,13 @@ def audit_text(
         terms: names, pronouns, gendered pairs or identity terms: a name of `evenhand list terms`, or a file. One list or several.
         groups: which attributes of the terms to compare; all by default. Each is a family of claims.
         reference: the group that the others are held against; all pairs by default.
-        replace: the name that stands in the texts and gives way to the names of `terms`. Pronouns follow.
+        replace: the name in the texts that gives way to those of `terms`. Pronouns follow.
         text_column: column with the texts, where they are a table.
-        most_texts: an even random sample of so many texts, of larger files.
-        strata: column of the texts that classes them, e.g. by sentiment. Used where present.
+        most_texts: an even random sample of so many texts.
+        strata: column that classes the texts, e.g. by sentiment. Used where present.
         strata_subject: a subject whose scores of the base texts class them negative, neutral, positive instead.
         control: also ask each text without its term.
-        score: which of the subject's scores to compare; the first by default.
+        score: the score to compare; the subject's first by default.
         tolerance: largest difference of means that counts as even-handed, declared beforehand. One number or bounds.
         threshold: score from which a reply counts as positive, for measures of label changes.
         level: confidence level of the intervals.
