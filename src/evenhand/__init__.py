@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from evenhand._version import __version__ as __version__
+from evenhand.audits import AUDITS as _AUDITS
 from evenhand.measures import DIRECT as _DIRECT
 
 if TYPE_CHECKING:
@@ -68,11 +69,6 @@ _PUBLIC: dict[str, str] = {
     "Terms": "evenhand.terms",
     "Texts": "evenhand.texts",
     "ask": "evenhand._run",
-    "audit_amplification": "evenhand.audits.amplification.audit",
-    "audit_predictions": "evenhand.audits.predictions.audit",
-    "attack": "evenhand.audits.attack.audit",
-    "audit_scores": "evenhand.audits.scores.audit",
-    "audit_text": "evenhand.audits.text.audit",
     "balance": "evenhand.audits.amplification.balance",
     "compare": "evenhand._changes",
     "measures": "evenhand.measures",
@@ -85,6 +81,7 @@ _PUBLIC: dict[str, str] = {
     "terms": "evenhand.terms",
     "testing": "evenhand.testing",
     "texts": "evenhand.texts",
+    **{attribute: module for module, attribute in (row.call.split(":") for row in _AUDITS.values())},
 }
 """Public name → where it lives. Imported when first used: `import evenhand` stays fast and loads nothing heavy."""
 

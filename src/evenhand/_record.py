@@ -6,6 +6,7 @@ described in docs/reference/result-schema.md.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from evenhand._json import (
     expect,
     finding_in,
     finding_out,
+    foreign,
     lines,
     one_of,
     plain,
@@ -36,7 +38,8 @@ from evenhand._model import Exhibit, Finding, Scalar, Verdict
 if TYPE_CHECKING:
     import pyarrow
 
-AuditKind: TypeAlias = Literal["text", "scores", "predictions", "amplification", "attack"]
+KIND = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+"""How a kind of audit is written: a key of `evenhand.audits.AUDITS`, or the name of an audit of the user's own."""
 Level: TypeAlias = Literal["info", "warning"]
 TABLE: dict[str, str] = {
     "measure": "string",
@@ -90,7 +93,7 @@ class Record:
     None, arrays lists, callables their `module:name`), so that a record equals what is read back from its JSON.
 
     Args:
-        audit: which kind of audit made it.
+        audit: which kind of audit made it: lower-case words joined by dashes, of evenhand's audits or your own.
         title: what the reader sees first, e.g. ``"vader on 80 first names"``.
         findings: estimates held against their tolerances.
         exhibits: name → table or chart, in the order of the report.
@@ -100,7 +103,7 @@ class Record:
         complete: False where the audit stopped early (budget, failures, interruption).
     """
 
-    audit: AuditKind
+    audit: str
     title: str
     findings: tuple[Finding, ...] = ()
     exhibits: Mapping[str, Exhibit] = field(default_factory=dict)
@@ -110,9 +113,12 @@ class Record:
     complete: bool = True
 
     def __post_init__(self) -> None:
-        if self.audit not in get_args(AuditKind):
+        if not KIND.fullmatch(self.audit):
             raise UsageError(
-                "unknown-audit", "no such kind of audit", given=self.audit, available=get_args(AuditKind)
+                "unknown-audit",
+                "a kind of audit is lower-case words joined by dashes",
+                given=self.audit,
+                expected="text, scores, …, or a name of your own such as toxic-replies",
             )
         plain_exhibits = {str(name): plain_exhibit(e) for name, e in self.exhibits.items()}
         object.__setattr__(self, "title", clean(self.title))
@@ -176,7 +182,8 @@ def decode(kind: type[R], doc: Mapping[str, Any]) -> R:
     check_schema(doc.get("schema"))
     expect(doc, "result", audit=(str,), title=(str,), complete=(bool,), counts=(dict,), provenance=(dict,))
     expect(doc, "result", findings=(list,), exhibits=(dict,), notes=(list,))
-    one_of(doc["audit"], get_args(AuditKind), "audit")
+    if not KIND.fullmatch(doc["audit"]):
+        raise foreign("audit", f"{doc['audit']!r} is no name of an audit")
     for name in doc["counts"]:
         expect(doc["counts"], "counts", **{name: (int,)})
     return kind(

@@ -1,6 +1,6 @@
 """audit.toml ↔ the keyword arguments of an audit: a file is a saved function call.
 
-kind = "text"                 # which audit: a key of AUDITS
+kind = "text"                 # which audit: a key of evenhand.audits.AUDITS
 out = "audit-out"             # where result.json, estimates.csv and report.html go
 
 [arguments]                   # the keyword arguments of the function, as they are
@@ -25,15 +25,7 @@ from typing import Any
 
 from evenhand._errors import DataError, UsageError
 from evenhand._result import Result
-
-AUDITS: dict[str, str] = {
-    "text": "evenhand.audits.text.audit:audit_text",
-    "scores": "evenhand.audits.scores.audit:audit_scores",
-    "amplification": "evenhand.audits.amplification.audit:audit_amplification",
-    "predictions": "evenhand.audits.predictions.audit:audit_predictions",
-    "attack": "evenhand.audits.attack.audit:attack",
-}
-"""Kind → "module:function"."""
+from evenhand.audits import AUDITS
 
 _TOP = ("kind", "out", "arguments", "subject")
 _RUNTIME = frozenset({"progress", "executor"})
@@ -44,7 +36,7 @@ class Spec:
     """A saved call of an audit.
 
     Args:
-        kind: a key of AUDITS.
+        kind: a key of evenhand.audits.AUDITS.
         arguments: keyword arguments of the function, plain values only.
         subject: options of the subject's factory.
         out: folder for what the audit writes.
@@ -57,7 +49,7 @@ class Spec:
 
     def function(self) -> Callable[..., Result]:
         """The audit that this spec calls."""
-        module, _, attribute = AUDITS[self.kind].partition(":")
+        module, _, attribute = AUDITS[self.kind].call.partition(":")
         found: Callable[..., Result] = getattr(importlib.import_module(module), attribute)
         return found
 
@@ -68,6 +60,10 @@ class Spec:
             from evenhand.subjects import subject
 
             arguments["subject"] = subject(arguments.get("subject", ""), **self.subject)
+        if "features" in arguments:  # only a fitted model is asked with features, and a file can only name it
+            from evenhand.subjects.python import named
+
+            arguments["y_pred"] = named(arguments["y_pred"])
         return self.function()(**arguments, **runtime)
 
 

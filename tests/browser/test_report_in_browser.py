@@ -176,6 +176,31 @@ def test_no_width_needs_sideways_scrolling(opened: Any, realistic: Result, width
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+MANY = ", ".join(f"measure of quality number {i}" for i in range(40))
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_an_explanation_keeps_room_beside_a_long_term(opened: Any, realistic: Result, width: int) -> None:
+    """However many measures share a method, its explanation is as wide as its longest word, and the page fits."""
+    first = realistic.findings[0]
+    long = replace(first, estimate=first.estimate.with_(measure=MANY, method="Welch's interval on ranks"))
+    page = opened(replace(realistic, findings=(long, *realistic.findings)), width=width).page
+    page.evaluate("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+    narrow = page.evaluate(
+        """() => [...document.querySelectorAll('dd')].filter((dd) => {
+            const word = dd.textContent.split(/\\s+/).reduce((a, b) => (b.length > a.length ? b : a), '').slice(0, 16);
+            const probe = document.createElement('span');
+            probe.style.whiteSpace = 'nowrap'; probe.style.position = 'absolute'; probe.textContent = word;
+            dd.append(probe);
+            const needed = probe.getBoundingClientRect().width;
+            probe.remove();
+            return dd.getBoundingClientRect().width < needed;
+        }).map((dd) => [dd.getBoundingClientRect().width, dd.textContent.slice(0, 60)])"""
+    )
+    assert narrow == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_stand_out_from_their_background(opened: Any, realistic: Result, scheme: str) -> None:
     """Body, soft and verdict colours reach the contrast of 4.5 to 1 (WCAG AA) in light and in dark."""

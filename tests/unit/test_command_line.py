@@ -10,10 +10,15 @@ import sys
 import tarfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import evenhand as eh
+from evenhand._model import Verdict
+from evenhand._spec import Spec
 from evenhand.cli import run
+from evenhand.reports import REPORTS, Report, render
 
 SCORES = "text,name,race,score\n" + "".join(
     f"t{t},{name},{race},{0.5 + 0.3 * (race == 'black') + 0.01 * t + 0.001 * k}\n"
@@ -110,6 +115,7 @@ def test_recorded_scores_are_audited_and_the_files_written(
         (["text", "--subject", "vadr"], "did you mean 'vader'"),
         (["report", "{file}"], "result"),
         (["frobnicate"], "frobnicate"),
+        (["list", "subject"], "did you mean 'subjects'"),
         (["check", "nosuch.json"], "nosuch.json"),
         (["run", "nosuch.toml"], "no such file"),
     ],
@@ -207,6 +213,23 @@ def test_a_plan_says_what_it_would_ask_and_asks_nothing(
 
 
 @pytest.mark.parametrize(
+    ("kind", "flags", "words"),
+    [
+        ("attack", ["--minimum-units", "3"], "no use of it"),
+        ("scores", [], "asks no subject"),
+    ],
+)
+def test_a_plan_refuses_what_it_would_not_use(
+    kind: str, flags: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An option that changed nothing would be taken for an answer."""
+    spec = tmp_path / "audit.toml"
+    spec.write_text(f'kind = "{kind}"\n')
+    assert run(["plan", str(spec), *flags]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("content", "words"),
     [
         ('kind = "text"\n[arguments]\nsubjct = "vader"\n', "did you mean 'subject'"),
@@ -225,7 +248,7 @@ def test_a_bad_audit_file_is_explained(
     assert words in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("what", ["subjects", "terms", "measures", "datasets"])
+@pytest.mark.parametrize("what", ["audits", "subjects", "terms", "measures", "datasets"])
 def test_lists_are_lists(what: str, capsys: pytest.CaptureFixture[str]) -> None:
     """One name a line, with a word on each."""
     assert run(["list", what]) == 0
@@ -236,6 +259,121 @@ def test_the_doctor_finds_this_installation_well(capsys: pytest.CaptureFixture[s
     """Versions, a journal round trip, a subject and a report."""
     assert run(["doctor"]) == 0
     assert "FAILED" not in capsys.readouterr().out
+
+
+def judged(verdict: Verdict | None, value: float | None = 0.1, **more: Any) -> eh.Result:
+    """A result with one finding."""
+    estimate = eh.Estimate(
+        measure="m", contrast="difference", group="a", reference="b", value=value,
+        why_not=None if value is not None else "no replies",
+    )  # fmt: skip
+    return eh.Result(
+        audit="text", title="t", findings=(eh.Finding(estimate=estimate, verdict=verdict),), **more
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [
+        (eh.Result(audit="text", title="t"), "nothing was compared"),
+        (judged(None), "no estimate was held against a tolerance"),
+        (judged("inconclusive", None), "no comparison could be estimated"),
+        (
+            judged("within tolerance", counts={"probes": 12, "asked": 12, "failed": 12}),
+            "every one of 12 replies failed",
+        ),
+    ],
+    ids=["no findings", "no verdicts", "no values", "all replies failed"],
+)
+def test_a_check_does_not_pass_where_nothing_was_judged(
+    result: eh.Result, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit 1 and one sentence that says why, so that a broken audit cannot turn a pipeline green."""
+    result.to_json(tmp_path / "result.json")
+    assert run(["check", str(tmp_path / "result.json")]) == 1
+    assert capsys.readouterr().out == f"failed: nothing was judged, since {why}\n"
+
+
+def test_a_check_passes_where_some_replies_failed_and_the_rest_was_judged(tmp_path: Path) -> None:
+    """A lost reply is counted in the audit; it does not take the verdict away."""
+    judged("within tolerance", counts={"rows": 12, "failed": 11}).to_json(tmp_path / "result.json")
+    assert run(["check", str(tmp_path / "result.json")]) == 0
+
+
+def test_every_format_of_the_table_is_reached_by_its_name_and_by_its_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A new row in REPORTS is all that the command line needs: here one of this test's own."""
+    made = judged("within tolerance")
+    made.to_json(tmp_path / "result.json")
+    row = Report("evenhand.reports.json:render", ".card", "A card.")
+    monkeypatch.setitem(REPORTS, "model-card", row)
+    for name, known in REPORTS.items():
+        capsys.readouterr()
+        assert run(["report", str(tmp_path / "result.json"), "--as", name]) == 0
+        assert capsys.readouterr().out.rstrip("\n") == render(made, name).rstrip("\n")
+        file = tmp_path / f"report{known.suffix}"
+        assert run(["report", str(tmp_path / "result.json"), "-o", str(file)]) == 0
+        assert file.read_text(encoding="utf-8") == render(made, name)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--as", "markdwn"], "did you mean 'markdown'"),
+        (["--as", "csv", "--html"], "one format at a time"),
+        (["-o", "report.pdf"], "no report format has this ending"),
+    ],
+)
+def test_a_report_format_that_is_not_there_is_explained(
+    flags: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The message names the formats, and nothing is written."""
+    judged("within tolerance").to_json(tmp_path / "result.json")
+    assert run(["report", str(tmp_path / "result.json"), *flags]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_what_the_user_gives_reaches_the_audit_and_what_is_left_out_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Lists, flags, paths and the options of the subject and the search arrive under the audit's own names."""
+    heard: list[Spec] = []
+    monkeypatch.setattr("evenhand.cli.attack.perform", heard.append)
+    flags = [
+        "--subject",
+        "m:f",
+        "--texts",
+        "t.txt",
+        "--embeddings",
+        "e.txt",
+        "--max-rank",
+        "9",
+        "--max-target",
+        "7",
+    ]
+    flags += [
+        "--inflections",
+        "--strength",
+        "0.5",
+        "--definitional-word",
+        "dad",
+        "--definitional-word",
+        "mum",
+    ]
+    flags += ["--fluency-order", "2", "--fluency-pmi", "--tagger", "m:tag", "--search-option", "width=3"]
+    assert run(["attack", *flags, "--option", "key=1", "--out", "somewhere"]) == 0
+    (spec,) = heard
+    wanted = {
+        "max_rank": 9, "max_target": 7, "inflections": True, "strength": 0.5, "definitional_words": ["dad", "mum"],
+        "fluency_order": 2, "fluency_pmi": True, "tagger": "m:tag", "search_options": {"width": 3},
+        "journal": str(Path("somewhere") / "journal.sqlite"),
+    }  # fmt: skip
+    assert wanted.items() <= spec.arguments.items()
+    assert not {"directions", "target", "labels", "out", "option", "no_cache"} & set(spec.arguments)
+    assert (spec.subject, spec.out) == ({"key": 1}, "somewhere")
+    assert run(["attack", *flags, "--no-cache", "--journal", "j", "--out", "somewhere"]) == 0
+    assert "journal" not in heard[1].arguments
 
 
 SLOW = """

@@ -62,6 +62,7 @@ def test_law_tables_are_printed_and_written(
     [
         (["--y-pred", "prd", "--group", "sex"], "did you mean 'pred'"),
         (["--y-pred", "pred"], "no-groups"),
+        (["--y-pred", "pred", "--group", "sex", "--features", "G3"], "module:attr"),
         (["--y-pred", "pred", "--group", "sex", "--tolerance", "RMSE=wide"], "bad-tolerance"),
     ],
 )
@@ -73,6 +74,26 @@ def test_bad_usage_is_one_message_and_exit_code_two(
     heard = capsys.readouterr().err
     assert said in heard
     assert "Traceback" not in heard
+
+
+def test_a_fitted_model_is_asked_with_the_features_that_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--features makes --y-pred the place of a model; audit.toml repeats the call."""
+    (tmp_path / "fitted_model_abc.py").write_text(
+        "class Doubles:\n    def predict(self, rows):\n        return [2 * float(r[0]) for r in rows]\nmodel = Doubles()\n"
+    )
+    lines = ["x,y,sex"] + [f"{i % 7},{i % 5},{'FM'[i % 2]}" for i in range(80)]
+    (tmp_path / "rows.csv").write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    flags = ["--y-pred", "fitted_model_abc:model", "--features", "x", "--y-true", "y", "--group", "sex"]
+    assert run(["predictions", "rows.csv", *flags, "--out", "out"]) == 0
+    first = eh.Result.from_json("out/result.json")
+    assert run(["run", "out/audit.toml", "--out", "again"]) == 0
+    assert eh.Result.from_json("again/result.json").findings == first.findings
+    gap = next(f.estimate.value for f in first.findings if f.estimate.measure == "average score")
+    x = {sex: [i % 7 for i in range(80) if "FM"[i % 2] == sex] for sex in "FM"}
+    assert gap == pytest.approx(2 * (sum(x["M"]) - sum(x["F"])) / 40)
 
 
 def test_a_truncated_parquet_file_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

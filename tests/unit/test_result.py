@@ -14,11 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import evenhand as eh
 from evenhand._changes import compare, merge
 from evenhand._errors import DataError, UsageError
 from evenhand._model import Estimate, Exhibit, Finding
 from evenhand._record import TABLE, Note
 from evenhand._result import Result
+from evenhand.reports import REPORTS, render
 
 
 def finding(
@@ -125,7 +127,7 @@ def damaged(**changes: Any) -> dict[str, Any]:
         (damaged(schema="evenhand-result/x"), "result-foreign"),
         (damaged(findings=[{}]), "result-foreign"),
         (damaged(findings={}), "result-foreign"),
-        (damaged(audit="weather"), "result-foreign"),
+        (damaged(audit="Weather"), "result-foreign"),
         (damaged(counts={"a": True}), "result-foreign"),
         (damaged(complete=1), "result-foreign"),
         (damaged(exhibits={"e": {"title": "t", "note": "", "chart": "pie", "encode": {}, "columns": {}}}), "result-foreign"),
@@ -262,10 +264,23 @@ def test_merge_refuses_what_does_not_belong_together() -> None:
         merge([result(), replace(result(), audit="scores")])
 
 
-def test_an_unknown_kind_of_audit_is_refused() -> None:
-    """A result says which audit made it."""
-    with pytest.raises(UsageError, match="weather"):
-        Result(audit="weather", title="t")  # type: ignore[arg-type]
+@pytest.mark.parametrize("name", ["", "Weather", "toxic replies", "a--b", "-a", "a-", "<b>", "a\n"])
+def test_a_kind_of_audit_is_a_slug(name: str) -> None:
+    """Every report names the kind, so what is no plain name is refused at the door."""
+    with pytest.raises(UsageError, match="unknown-audit"):
+        Result(audit=name, title="t")
+
+
+def test_an_audit_of_the_user_s_own_is_kept_and_shown_like_any_other(tmp_path: Path) -> None:
+    """A kind that evenhand does not know comes back from JSON, and every report renders and names it."""
+    made = replace(result(finding()), audit="toxic-replies")
+    made.to_json(tmp_path / "result.json")
+    assert eh.Result.from_json(tmp_path / "result.json") == made
+    assert "evenhand · toxic replies audit" in made.to_html()
+    assert "toxic replies audit by evenhand" in made.to_markdown()
+    assert "toxic replies audit" in render(made, "terminal")
+    for name in REPORTS:
+        assert render(made, name)
 
 
 def test_repr_is_short_and_shows_no_control_characters() -> None:

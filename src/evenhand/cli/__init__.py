@@ -6,12 +6,14 @@ import errno
 import os
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import typer
 
 from evenhand._errors import EvenhandError
 from evenhand._version import __version__
+from evenhand.audits import AUDITS
 
 # typer brings its own copy of click, whose names are private; BadParameter < UsageError < ClickException in both.
 ClickException: type[Any] = typer.BadParameter.__mro__[2]
@@ -27,22 +29,13 @@ app = typer.Typer(
     " incomplete (run the same command again to resume).",
 )
 
-COMMANDS = (
-    "text",
-    "scores",
-    "predictions",
-    "amplification",
-    "attack",
-    "embeddings",
-    "specs",
-    "results",
-    "journal",
-    "about",
-)
+KINDS = [kind for kind in AUDITS if find_spec(f"evenhand.cli.{kind.replace('-', '_')}")]
+"""The audits that have a command of their own, by the name of its module; every other one runs from an audit.toml."""
+COMMANDS = (*KINDS, "embeddings", "specs", "results", "journal", "about")
 """The modules of this folder that add commands, in the order of the help."""
 
 for command in COMMANDS:
-    import_module(f"evenhand.cli.{command}").register(app)
+    import_module(f"evenhand.cli.{command.replace('-', '_')}").register(app)
 
 
 @app.callback(invoke_without_command=True)

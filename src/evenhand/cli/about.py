@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import enum
 import importlib.util
 import os
 import platform
 import sqlite3
 import sys
 import tempfile
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument
 
+from evenhand._errors import UsageError
 from evenhand._version import __version__
-
-
-class Listed(enum.StrEnum):
-    """What can be listed."""
-
-    subjects = "subjects"
-    terms = "terms"
-    measures = "measures"
-    datasets = "datasets"
+from evenhand.audits import AUDITS
 
 
 def register(app: typer.Typer) -> None:
@@ -32,18 +27,21 @@ def register(app: typer.Typer) -> None:
     app.command("doctor", epilog="Example: evenhand doctor")(doctor)
 
 
-def list_names(what: Annotated[Listed, typer.Argument(help="subjects, terms, measures or datasets")]) -> None:
+def list_names(what: Annotated[str, Argument(help="audits, subjects, terms, measures or datasets.")]) -> None:
     """List the names that other commands take, one a line, with a word on each."""
-    lister = {
-        Listed.subjects: _subjects,
-        Listed.terms: _terms,
-        Listed.measures: _measures,
-        Listed.datasets: _datasets,
-    }[what]
-    rows = lister()
+    listers = {
+        "audits": _audits, "subjects": _subjects, "terms": _terms, "measures": _measures, "datasets": _datasets
+    }  # fmt: skip
+    if what not in listers:
+        raise UsageError("nothing-to-list", "there is no such list", given=what, available=listers)
+    rows = listers[what]()
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
         typer.echo(f"{name:<{width}}  {text}".rstrip())
+
+
+def _audits() -> list[tuple[str, str]]:
+    return [(kind, row.title) for kind, row in AUDITS.items()]
 
 
 def _subjects() -> list[tuple[str, str]]:
@@ -67,8 +65,6 @@ def _terms() -> list[tuple[str, str]]:
 
 
 def _measures() -> list[tuple[str, str]]:
-    from importlib import import_module
-
     from evenhand.measures import MEASURES
 
     rows = []
@@ -96,9 +92,7 @@ def doctor() -> None:
     typer.echo(f"python     {platform.python_version()} ({sys.executable})")
     typer.echo(f"platform   {platform.platform()}, {os.cpu_count()} cores")
     typer.echo(f"sqlite     {sqlite3.sqlite_version}")
-    from importlib.metadata import PackageNotFoundError, version
-
-    for name in (
+    for name in [
         "numpy",
         "scipy",
         "pyarrow",
@@ -108,7 +102,7 @@ def doctor() -> None:
         "pandas",
         "polars",
         "scikit-learn",
-    ):
+    ]:
         try:
             typer.echo(f"{name:<10} {version(name)}")
         except PackageNotFoundError:

@@ -3,17 +3,47 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, TypeAlias, cast
 
 import typer
+from typer import Argument, Option
 
 from evenhand._errors import UsageError
-from evenhand._spec import Spec
 from evenhand.audits.amplification.corpus import Rule
-from evenhand.cli.options import level_option, out_option
-from evenhand.cli.output import perform
+from evenhand.cli import options as shared
+from evenhand.cli.output import call_of, perform
 
 DATA = "COCO caption JSON, JSON lines, CSV, TSV, Parquet, Arrow, or .txt with a caption a line."
+
+Groups: TypeAlias = Annotated[
+    str | None,
+    Option(
+        help="Who is compared: a list of `evenhand list terms`, a file {group: [words]}, a column, or several 0/1 columns. Separated by commas."
+    ),
+]
+Items: TypeAlias = Annotated[
+    list[str] | None,
+    Option(
+        "--item",
+        help="Items to count: names, or a file with an item and its synonyms a line. Repeated or separated by commas.",
+    ),
+]
+TextColumn: TypeAlias = Annotated[
+    str | None, Option(help="Column with captions, where its name does not tell.")
+]
+IdColumn: TypeAlias = Annotated[
+    str | None, Option(help="Column with image ids, where its name does not tell.")
+]
+NamesSeveral: TypeAlias = Annotated[
+    str,
+    Option(
+        help="Captions that name several groups: exactly-one (left out), any, or both (a group of their own)."
+    ),
+]
+MinSupport: TypeAlias = Annotated[
+    int, Option(help="Mentions with a group that an item needs in the training data.")
+]
+Mined: TypeAlias = Annotated[int, Option("--top", help="Mined items per group and part of speech.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -28,121 +58,74 @@ def register(app: typer.Typer) -> None:
 
 
 def amplification(
-    train: Annotated[Path, typer.Argument(help="Training captions, labels or counts. " + DATA)],
+    train: Annotated[Path, Argument(help=f"Training captions, labels or counts: {DATA}")],
     outputs: Annotated[
         Path | None,
-        typer.Argument(help="What the model made. Without it: what is tied to whom in the first file."),
+        Argument(help="What the model made, of the same kind; without it, what is tied to whom in train."),
     ] = None,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            "--groups",
-            help="A list (evenhand list terms), a file {group: [words]}, a column, or columns a,b.",
-        ),
+    groups: Groups = None,
+    items: Items = None,
+    truth: Annotated[
+        Path | None,
+        Option(help="Annotation of the outputs' images, for directional amplification, errors and leakage."),
     ] = None,
-    item: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--item", help="Items to count, repeated or separated by commas; or a file with synonyms."
-        ),
-    ] = None,
-    truth: Annotated[Path | None, typer.Option("--truth", help="Annotation of the outputs' images.")] = None,
-    text: Annotated[str | None, typer.Option("--text", help="Column with captions.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Column with image ids.")] = None,
-    rule: Annotated[
-        str, typer.Option("--rule", help="Captions that name several groups: exactly-one, any or both.")
-    ] = "exactly-one",
+    text: TextColumn = None,
+    id: IdColumn = None,
+    rule: NamesSeveral = "exactly-one",
     pool: Annotated[
-        str, typer.Option("--pool", help="Count each caption, or each image: caption or image.")
+        str, Option(help="Count each caption, or join the captions of an image first: caption or image.")
     ] = "caption",
-    match: Annotated[str, typer.Option("--match", help="Images compared: auto, all or shared.")] = "auto",
-    plurals: Annotated[
-        bool, typer.Option("--plurals", help="Count plurals of group words and items too.")
-    ] = False,
-    min_support: Annotated[
-        int, typer.Option("--min-support", help="Mentions an item needs in the training data.")
-    ] = 10,
-    top_n: Annotated[int, typer.Option("--top", help="Mined items per group and part of speech.")] = 25,
-    tagger: Annotated[str | None, typer.Option("--tagger", help="module:function, or spacy:MODEL.")] = None,
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            "--tolerance", help="Largest growth of shares that counts as none, declared beforehand."
-        ),
-    ] = 0.02,
+    match: Annotated[str, Option(help="Images compared: auto, all or shared.")] = "auto",
+    plurals: Annotated[bool, Option("--plurals", help="Count plurals of group words and items too.")] = False,
+    min_support: MinSupport = 10,
+    top_n: Mined = 25,
+    tagger: Annotated[str | None, Option(help="For parts of speech: module:attr, or spacy:MODEL.")] = None,
+    tolerance: Annotated[float, Option(help="Largest growth of shares that counts as none.")] = 0.02,
     item_tolerance: Annotated[
-        float | None,
-        typer.Option("--item-tolerance", help="Judge single items too: largest change that counts as none."),
+        float | None, Option(help="Judge single items too: largest change of a share that counts as none.")
     ] = None,
-    margin: Annotated[float, typer.Option("--margin", help="Change of a share that is a violation.")] = 0.05,
+    margin: Annotated[float, Option(help="Change of a share that is a violation.")] = 0.05,
     balance: Annotated[
-        float | None, typer.Option("--balance", help="Also against training data balanced to this ratio.")
+        float | None,
+        Option(
+            help="Also compare with training data balanced so that no item's ratio of groups exceeds this number."
+        ),
     ] = None,
     leakage: Annotated[
         bool | None,
-        typer.Option("--leakage/--no-leakage", help="Train attackers; by default where scikit-learn is."),
+        Option(
+            help="Train attackers that guess the group from outputs; by default where scikit-learn is installed."
+        ),
     ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", help="Times each attacker is trained.")] = 3,
-    draws: Annotated[int, typer.Option("--draws", help="Resamples of images.")] = 1000,
-    level: level_option = 0.95,
-    correction: Annotated[str, typer.Option("--correction", help="holm, bh or none.")] = "holm",
-    seed: Annotated[int, typer.Option("--seed", help="Of resampling and attackers.")] = 0,
-    out: out_option = None,
+    seeds: Annotated[int, Option(help="Times each attacker is trained.")] = 3,
+    draws: Annotated[int, Option(help="Bootstrap resamples of images.")] = 1000,
+    level: shared.Level = 0.95,
+    correction: shared.Correction = "holm",
+    seed: shared.Seed = 0,
+    out: shared.Out = None,
 ) -> None:
     """Measure whether outputs tie groups of people to things more tightly than the training data did."""
-    arguments: dict[str, Any] = {
-        "train": str(train),
-        "outputs": None if outputs is None else str(outputs),
-        "groups": _names(groups),
-        "items": _items(item),
-        "truth": None if truth is None else str(truth),
-        "text": text,
-        "id": id,
-        "rule": rule,
-        "pool": pool,
-        "match": match,
-        "plurals": plurals,
-        "min_support": min_support,
-        "top_n": top_n,
-        "tagger": tagger,
-        "tolerance": tolerance,
-        "item_tolerance": item_tolerance,
-        "margin": margin,
-        "balance": balance,
-        "leakage": leakage,
-        "seeds": seeds,
-        "draws": draws,
-        "level": level,
-        "correction": correction,
-        "seed": seed,
-    }
-    perform(Spec(kind="amplification", arguments=arguments, out=None if out is None else str(out)))
+    perform(call_of("amplification", locals(), groups=_names(groups), items=_items(items)))
 
 
 def balance_command(
-    captions: Annotated[Path, typer.Argument(help="Training captions or labels. " + DATA)],
-    alpha: Annotated[
-        float, typer.Option("--alpha", help="Largest ratio of groups that any item may keep: 1, 2, 3, …")
-    ],
-    to: Annotated[
-        Path | None, typer.Option("--to", help="File for the ids (or weights): .jsonl, .csv or .txt.")
-    ] = None,
-    groups: Annotated[str | None, typer.Option("--groups", help="As in evenhand amplification.")] = None,
-    item: Annotated[list[str] | None, typer.Option("--item", help="As in evenhand amplification.")] = None,
-    weights: Annotated[
-        bool, typer.Option("--weights", help="Weights in [0, 1] instead of a subset.")
-    ] = False,
-    text: Annotated[str | None, typer.Option("--text", help="Column with captions.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Column with image ids.")] = None,
-    rule: Annotated[str, typer.Option("--rule", help="exactly-one, any or both.")] = "exactly-one",
-    min_support: Annotated[int, typer.Option("--min-support", help="Mentions an item needs.")] = 10,
-    top_n: Annotated[int, typer.Option("--top", help="Mined items per group and part of speech.")] = 25,
+    captions: Annotated[Path, Argument(help=f"Training captions, labels or counts: {DATA}")],
+    alpha: Annotated[float, Option(help="Largest ratio of groups that any item may keep: 1, 2, 3, …")],
+    to: Annotated[Path | None, Option(help="File for the ids (or weights): .jsonl, .csv or .txt.")] = None,
+    groups: Groups = None,
+    items: Items = None,
+    weights: Annotated[bool, Option("--weights", help="Weights in [0, 1] instead of a subset.")] = False,
+    text: TextColumn = None,
+    id: IdColumn = None,
+    rule: NamesSeveral = "exactly-one",
+    min_support: MinSupport = 10,
+    top_n: Mined = 25,
 ) -> None:
     """Choose the largest part of a training set in which no item's ratio of groups exceeds alpha."""
     from evenhand.audits.amplification.balance import balance
 
     made = balance(
-        str(captions), alpha=alpha, groups=_names(groups), items=_items(item), weights=weights, text=text, id=id,
+        str(captions), alpha=alpha, groups=_names(groups), items=_items(items), weights=weights, text=text, id=id,
         rule=cast("Rule", rule), min_support=min_support, top_n=top_n, to=to,
     )  # fmt: skip
     typer.echo(made.summary())

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from evenhand._errors import UsageError
 from evenhand._result import Result
-from evenhand._spec import Spec
-from evenhand.cli.options import key_values, level_option, out_option
-from evenhand.cli.output import perform
+from evenhand.cli import options as shared
+from evenhand.cli.options import key_values
+from evenhand.cli.output import call_of, perform
 
 
 def register(app: typer.Typer) -> None:
@@ -27,123 +28,105 @@ def register(app: typer.Typer) -> None:
 
 
 def attack(
-    subject: Annotated[
-        str, typer.Option("--subject", help="A name of `evenhand list subjects`, or module:attr.")
-    ],
-    texts: Annotated[str, typer.Option("--texts", help="File (txt, csv, jsonl, parquet) or a shipped name.")],
-    embeddings: Annotated[
-        str, typer.Option("--embeddings", help="File of word vectors; see `evenhand embeddings`.")
-    ],
-    direction: Annotated[
+    subject: shared.Subject,
+    texts: shared.Texts,
+    embeddings: Annotated[str, Option(help="A file of word vectors; see `evenhand embeddings`.")],
+    directions: Annotated[
         list[str] | None,
-        typer.Option(
-            "--direction", help="woman-man goes towards woman; mean:definitional, pc:pairs.json. Repeatable."
+        Option(
+            "--direction",
+            help="Each woman-man (towards woman, away from man), mean:definitional, pc:FILE. May be repeated.",
         ),
     ] = None,
-    text_column: Annotated[str | None, typer.Option("--text-column", help="Column with the texts.")] = None,
+    text_column: shared.TextColumn = None,
     search: Annotated[
-        str, typer.Option("--search", help="beam, greedy, exhaustive, genetic, genetic-practice, single.")
+        str, Option(help="beam, greedy, exhaustive, genetic, genetic-practice or single.")
     ] = "beam",
-    search_option: Annotated[
-        list[str] | None, typer.Option("--search-option", help="NAME=VALUE, e.g. width=10.")
+    search_options: Annotated[
+        list[str] | None,
+        Option("--search-option", help="Options of the search, e.g. width=10. NAME=VALUE; may be repeated."),
     ] = None,
     goal: Annotated[
-        str, typer.Option("--goal", help="untargeted, targeted, minimise, maximise.")
-    ] = "untargeted",
-    target: Annotated[str | None, typer.Option("--target", help="Label of a targeted goal.")] = None,
-    score: Annotated[
-        str | None, typer.Option("--score", help="One score, instead of label probabilities.")
-    ] = None,
-    label: Annotated[
-        list[str] | None,
-        typer.Option("--label", help="Scores that are the label probabilities; all by default."),
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option("--threshold", help="Where the label of --score changes.")
-    ] = None,
-    amount: Annotated[float | None, typer.Option("--amount", help="By which --score must move.")] = None,
-    neighbours: Annotated[int, typer.Option("--neighbours", help="Most candidates for a word.", min=1)] = 8,
-    min_similarity: Annotated[
-        float, typer.Option("--min-similarity", help="Least cosine with the word.")
-    ] = 0.5,
-    min_gain: Annotated[
-        float,
-        typer.Option("--min-gain", help="Least change along the direction, in spreads of the vocabulary."),
-    ] = 0.5,
-    match: Annotated[
-        str, typer.Option("--match", help="candidates, mutual or none: equal budgets both ways.")
-    ] = "candidates",
-    definitional: Annotated[
-        str, typer.Option("--definitional", help="apart: also test without man, she, …; include: do not.")
-    ] = "apart",
-    fluency: Annotated[
         str,
-        typer.Option("--fluency", help="ngram, none, a KenLM file, masked:NAME, causal:NAME, module:attr."),
-    ] = "ngram",
-    fluency_ratio: Annotated[
-        float, typer.Option("--fluency-ratio", help="Least p(altered)/p(original).")
-    ] = 0.25,
-    corpus: Annotated[
-        str | None, typer.Option("--corpus", help="Further texts for the n-gram model.")
+        Option(
+            help="untargeted (any other label), targeted (target), minimise or maximise (score by amount)."
+        ),
+    ] = "untargeted",
+    target: Annotated[str | None, Option(help="Label that a targeted search is after.")] = None,
+    score: Annotated[str | None, Option(help="One score, instead of label probabilities.")] = None,
+    labels: Annotated[
+        list[str] | None,
+        Option(
+            "--label",
+            help="Scores that are label probabilities, or the labels that a subject answers with; all by default. May be repeated.",
+        ),
     ] = None,
-    max_changed: Annotated[
-        float, typer.Option("--max-changed", help="Share of a text's words that may change.")
-    ] = 0.25,
-    max_queries: Annotated[int, typer.Option("--max-queries", help="For one text in one direction.")] = 500,
-    placebos: Annotated[int, typer.Option("--placebos", help="Random directions.", min=0)] = 99,
-    holdout: Annotated[float, typer.Option("--holdout", help="Share of texts kept for confirmation.")] = 0.5,
+    threshold: Annotated[float | None, Option(help="Where the label of score changes.")] = None,
+    amount: Annotated[float | None, Option(help="By how much score must move.")] = None,
+    n: Annotated[int, Option("--neighbours", help="Most candidates for a word.", min=1)] = 8,
+    min_similarity: shared.MinSimilarity = 0.5,
+    min_gain: shared.MinGain = 0.5,
+    max_rank: Annotated[int, Option(help="A candidate is among so many nearest words.", min=1)] = 50,
+    max_target: Annotated[int, Option(help="Most words that one candidate may stand for.", min=1)] = 40,
+    inflections: Annotated[bool, Option("--inflections", help="Also accept inflections of a word.")] = False,
+    strength: Annotated[
+        float | None,
+        Option(help="Length of the step; by default of the sum and difference of unit vectors itself."),
+    ] = None,
+    match: Annotated[str, Option(help="Equal budgets both ways: candidates, mutual or none.")] = "candidates",
+    definitional: Annotated[
+        str,
+        Option(help="apart (also test without words that say the attribute itself, he → she) or include."),
+    ] = "apart",
+    definitional_words: Annotated[
+        list[str] | None,
+        Option("--definitional-word", help="Further words that say the attribute itself. May be repeated."),
+    ] = None,
+    fluency: Annotated[
+        str, Option(help="ngram, none, a KenLM file, masked:NAME, causal:NAME, or module:attr.")
+    ] = "ngram",
+    fluency_ratio: Annotated[float, Option(help="Least p(altered)/p(original).")] = 0.25,
+    fluency_order: Annotated[int, Option(help="Words in a row that the n-gram model sees.", min=1)] = 3,
+    fluency_pmi: Annotated[
+        bool,
+        Option("--fluency-pmi", help="Set the words' own frequencies aside (pointwise mutual information)."),
+    ] = False,
+    corpus: Annotated[str | None, Option(help="Further texts for the n-gram model.")] = None,
+    tagger: Annotated[
+        str | None, Option(help="module:attr from words to parts of speech; candidates must keep theirs.")
+    ] = None,
+    max_changed: Annotated[float, Option(help="Share of a text's words that may change.")] = 0.25,
+    max_queries: Annotated[int, Option(help="Most queries for one text in one direction.")] = 500,
+    placebos: Annotated[int, Option(help="Random directions.", min=0)] = 99,
+    holdout: Annotated[float, Option(help="Share of texts on which flips are confirmed.")] = 0.5,
     tolerance: Annotated[
         float,
-        typer.Option("--tolerance", help="Excess of the flip rate over placebos that counts as even-handed."),
+        Option(help="Excess of the flip rate over placebos that counts as even-handed, declared beforehand."),
     ] = 0.05,
-    level: level_option = 0.95,
-    correction: Annotated[str, typer.Option("--correction", help="holm, bh or none.")] = "holm",
-    vocabulary: Annotated[
-        int | None, typer.Option("--vocabulary", help="Only the first words of the embeddings.")
-    ] = None,
-    fold_case: Annotated[bool, typer.Option("--fold-case", help="Lower-case the embeddings.")] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Of placebos, halves and random searches.")] = 0,
-    repeats: Annotated[int, typer.Option("--repeats", help="Identical calls on purpose.", min=1)] = 1,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Inputs in one call.", min=1)] = 1_000,
-    budget: Annotated[int | None, typer.Option("--budget", help="Most inputs to ask in all.", min=0)] = None,
-    rate: Annotated[float | None, typer.Option("--rate", help="Most inputs a second.")] = None,
-    option: Annotated[list[str] | None, typer.Option("--option", help="NAME=VALUE for the subject.")] = None,
-    journal: Annotated[
-        Path | None, typer.Option("--journal", help="Replies are kept here; default in --out.")
-    ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep and reuse no replies.")] = False,
-    out: out_option = None,
+    level: shared.Level = 0.95,
+    correction: shared.Correction = "holm",
+    limit: shared.Vocabulary = None,
+    fold_case: shared.FoldCase = False,
+    seed: shared.Seed = 0,
+    repeats: shared.Repeats = 1,
+    batch_size: shared.BatchSize = 1_000,
+    budget: shared.Budget = None,
+    rate: shared.Rate = None,
+    option: shared.SubjectOptions = None,
+    journal: shared.Journal = None,
+    no_cache: shared.NoCache = False,
+    out: shared.Out = None,
 ) -> None:
     """Nudge words along a direction until the verdict changes; only what exceeds random directions counts."""
-    arguments: dict[str, Any] = {
-        "subject": subject, "texts": texts, "embeddings": embeddings, "text_column": text_column,
-        "directions": direction or ["woman-man", "man-woman"], "search": search,
-        "search_options": key_values(search_option, "--search-option") or None, "goal": goal, "target": target,
-        "score": score, "labels": label, "threshold": threshold, "amount": amount, "n": neighbours,
-        "min_similarity": min_similarity, "min_gain": min_gain, "match": match, "definitional": definitional,
-        "fluency": fluency, "fluency_ratio": fluency_ratio, "corpus": corpus, "max_changed": max_changed,
-        "max_queries": max_queries, "placebos": placebos, "holdout": holdout, "tolerance": tolerance, "level": level,
-        "correction": correction, "limit": vocabulary, "fold_case": fold_case, "seed": seed, "repeats": repeats,
-        "batch_size": batch_size, "budget": budget, "rate": rate,
-    }  # fmt: skip
-    if not no_cache and (journal is not None or out is not None):
-        arguments["journal"] = str(journal if journal is not None else Path(str(out)) / "journal.sqlite")
-    spec = Spec(
-        kind="attack", arguments=arguments, subject=key_values(option), out=None if out is None else str(out)
-    )
-    perform(spec)
+    perform(call_of("attack", locals(), search_options=key_values(search_options, "--search-option")))
 
 
 def annotation(
-    result: Annotated[Path, typer.Argument(help="result.json of an attack.")],
-    sheet: Annotated[
-        Path | None, typer.Option("--sheet", help="Write a blind sheet for people to fill in.")
-    ] = None,
-    key: Annotated[Path | None, typer.Option("--key", help="The key that unblinds the sheet.")] = None,
-    read: Annotated[
-        Path | None, typer.Option("--read", help="A sheet that was filled in, to be evaluated.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the order of the rows.")] = 0,
+    result: Annotated[Path, Argument(help="result.json of an attack.")],
+    sheet: Annotated[Path | None, Option(help="Write a blind sheet for people to fill in.")] = None,
+    key: Annotated[Path | None, Option(help="The key that unblinds the sheet.")] = None,
+    read: Annotated[Path | None, Option(help="A sheet that was filled in, to be evaluated.")] = None,
+    seed: Annotated[int, Option(help="Of the order of the rows.")] = 0,
 ) -> None:
     """Let people judge, blind, which flips kept the meaning: write a sheet, or read it back for the adjusted rates."""
     from evenhand.audits.attack.annotation import adjusted, write_sheet

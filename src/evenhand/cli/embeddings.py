@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
+
+from evenhand.cli import options as shared
 
 if TYPE_CHECKING:
     from evenhand.embeddings import Direction, Vectors
 
-File = Annotated[
-    str, typer.Argument(help="Vectors: text, binary, .npz, .npy, .safetensors, or a built folder.")
-]
-Limit = Annotated[int | None, typer.Option("--vocabulary", help="Only the first words of the file.")]
-Fold = Annotated[bool, typer.Option("--fold-case", help="Lower-case the words.")]
+File = Annotated[str, Argument(help="Vectors: text, binary, .npz, .npy, .safetensors, or a built folder.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -31,11 +30,9 @@ def register(app: typer.Typer) -> None:
 
 def info(
     file: File,
-    direction: Annotated[
-        list[str] | None, typer.Option("--direction", help="Also describe a direction.")
-    ] = None,
-    vocabulary: Limit = None,
-    fold_case: Fold = False,
+    direction: Annotated[list[str] | None, Option(help="Also describe a direction.")] = None,
+    vocabulary: shared.Vocabulary = None,
+    fold_case: shared.FoldCase = False,
 ) -> None:
     """Say what is in a file of vectors, and what had to be left out."""
     from evenhand.embeddings import direction as direction_of
@@ -63,9 +60,9 @@ def info(
 
 def build(
     file: File,
-    out: Annotated[Path, typer.Option("--out", help="Folder that opens in milliseconds afterwards.")],
-    vocabulary: Limit = None,
-    fold_case: Fold = False,
+    out: Annotated[Path, Option(help="Folder that opens in milliseconds afterwards.")],
+    vocabulary: shared.Vocabulary = None,
+    fold_case: shared.FoldCase = False,
 ) -> None:
     """Parse a file of vectors once; give the folder wherever vectors are asked for."""
     from evenhand.embeddings import build as build_of
@@ -78,27 +75,21 @@ def build(
 
 
 def neighbours(
-    words: Annotated[list[str], typer.Argument(help="One or more words.")],
-    embeddings: Annotated[str, typer.Option("--embeddings", help="File of word vectors.")],
-    direction: Annotated[
-        list[str] | None, typer.Option("--direction", help="e.g. woman-man; may be repeated.")
-    ] = None,
-    n: Annotated[int, typer.Option("-n", help="How many.", min=1)] = 10,
-    min_similarity: Annotated[
-        float, typer.Option("--min-similarity", help="Least cosine with the word.")
-    ] = 0.5,
-    min_gain: Annotated[
-        float, typer.Option("--min-gain", help="Least change along the direction, in spreads.")
-    ] = 0.5,
+    words: Annotated[list[str], Argument(help="One or more words.")],
+    embeddings: Annotated[str, Option(help="File of word vectors.")],
+    direction: Annotated[list[str] | None, Option(help="e.g. woman-man; may be repeated.")] = None,
+    n: Annotated[int, Option("-n", help="How many.", min=1)] = 10,
+    min_similarity: shared.MinSimilarity = 0.5,
+    min_gain: shared.MinGain = 0.5,
     plain: Annotated[
-        bool, typer.Option("--plain", help="Only by cosine with the shifted vector, without any rule.")
+        bool, Option("--plain", help="Only by cosine with the shifted vector, without any rule.")
     ] = False,
     approximate: Annotated[
-        bool, typer.Option("--approximate", help="With --plain, by an HNSW index; says its measured recall.")
+        bool, Option("--approximate", help="With --plain, by an HNSW index; says its measured recall.")
     ] = False,
-    save: Annotated[Path | None, typer.Option("--save", help="Also write the dictionary as JSON.")] = None,
-    vocabulary: Limit = None,
-    fold_case: Fold = False,
+    save: Annotated[Path | None, Option(help="Also write the dictionary as JSON.")] = None,
+    vocabulary: shared.Vocabulary = None,
+    fold_case: shared.FoldCase = False,
 ) -> None:
     """Show which words may stand for a word along a direction, and how similar and how far along they are."""
     from evenhand.embeddings import Rules, alterations, vectors

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from evenhand._errors import DataError, UsageError
 from evenhand._store import Journal
 
-JournalFile = Annotated[Path, typer.Argument(help="A journal.sqlite that an audit wrote.")]
+JournalFile = Annotated[Path, Argument(help="A journal.sqlite that an audit wrote.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -50,12 +51,8 @@ def stats(journal: JournalFile) -> None:
 
 def export(
     journal: JournalFile,
-    to: Annotated[
-        Path, typer.Argument(help="replies.csv or replies.jsonl; load it as the subject `recorded`.")
-    ],
-    subject: Annotated[
-        str | None, typer.Option("--subject", help="Only the replies of this subject id.")
-    ] = None,
+    to: Annotated[Path, Argument(help="replies.csv or replies.jsonl; load it as the subject `recorded`.")],
+    subject: Annotated[str | None, Option(help="Only the replies of this subject id.")] = None,
 ) -> None:
     """Write the replies to a table that `--subject recorded --option path=…` and `evenhand scores` read."""
     if to.suffix.lower() not in (".csv", ".jsonl"):
@@ -80,12 +77,8 @@ def export(
 
 def prune(
     journal: JournalFile,
-    subject: Annotated[
-        str | None, typer.Option("--subject", help="Only the replies of this subject id.")
-    ] = None,
-    older_than: Annotated[
-        float | None, typer.Option("--older-than", help="Only replies older than so many days.")
-    ] = None,
+    subject: Annotated[str | None, Option(help="Only the replies of this subject id.")] = None,
+    older_than: Annotated[float | None, Option(help="Only replies older than so many days.")] = None,
 ) -> None:
     """Delete replies of one subject, or old ones; they would be asked, and paid for, again."""
     if subject is None and older_than is None:

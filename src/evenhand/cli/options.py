@@ -1,4 +1,9 @@
-"""Options that several commands share, and the small readings of their values."""
+"""Options that several commands share, each declared once, and the small readings of their values.
+
+A command's parameters carry the names of the audit's keywords; tests/contracts/test_command_line_contract.py holds
+defaults and help against the audit's signature and docstring. The help is the first sentence of the keyword's entry there;
+what only the command line needs to say follows.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +12,62 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
-import typer
+from typer import Option
 
 from evenhand._errors import UsageError
 
-out_option: TypeAlias = Annotated[
-    Path | None, typer.Option("--out", help="Folder for result.json, estimates.csv, report.html.")
+Subject: TypeAlias = Annotated[str, Option(help="A name of `evenhand list subjects`, or module:attr.")]
+SubjectOptions: TypeAlias = Annotated[
+    list[str] | None, Option("--option", help="NAME=VALUE for the subject; may be repeated.")
 ]
-tolerance_option: TypeAlias = Annotated[
-    float, typer.Option("--tolerance", help="Largest gap that counts as even-handed, declared beforehand.")
+Texts: TypeAlias = Annotated[str, Option(help="A file (txt, csv, jsonl, parquet, toml) or a shipped name.")]
+TextColumn: TypeAlias = Annotated[str | None, Option(help="Column with the texts, where they are a table.")]
+Groups: TypeAlias = Annotated[
+    list[str], Option("--group", help="Columns with the groups; each is a family of claims. May be repeated.")
 ]
-level_option: TypeAlias = Annotated[float, typer.Option("--level", help="Of the intervals, e.g. 0.95.")]
+Reference: TypeAlias = Annotated[
+    list[str] | None,
+    Option(
+        help="The group that the others are held against; all pairs by default. GROUP, or ATTRIBUTE=GROUP; may be repeated."
+    ),
+]
+Strata: TypeAlias = Annotated[str | None, Option(help="Column that classes the texts, e.g. by sentiment.")]
+Weight: TypeAlias = Annotated[str | None, Option(help="Column with case weights.")]
+Threshold: TypeAlias = Annotated[
+    float | None, Option(help="Score from which a reply counts as positive, for measures of label changes.")
+]
+Tolerance: TypeAlias = Annotated[
+    float, Option(help="Largest difference of means that counts as even-handed, declared beforehand.")
+]
+Level: TypeAlias = Annotated[float, Option(help="Confidence level of the intervals.")]
+Correction: TypeAlias = Annotated[
+    str, Option(help="Adjustment of p-values for many claims: holm, bh or none.")
+]
+Seed: TypeAlias = Annotated[int, Option(help="Seed of everything random.")]
+Repeats: TypeAlias = Annotated[
+    int, Option(help="Identical calls on purpose, for subjects that answer differently each time.", min=1)
+]
+BatchSize: TypeAlias = Annotated[int, Option(help="Inputs in one call of the subject.", min=1)]
+Budget: TypeAlias = Annotated[int | None, Option(help="Most inputs to ask.", min=0)]
+Rate: TypeAlias = Annotated[float | None, Option(help="Most inputs a second.")]
+Price: TypeAlias = Annotated[float | None, Option(help="Money for one call.")]
+PricePer100: TypeAlias = Annotated[
+    float | None, Option("--price-per-100-characters", help="Money for each 100 characters begun.")
+]
+MinSimilarity: TypeAlias = Annotated[float, Option(help="Least cosine with the word.")]
+MinGain: TypeAlias = Annotated[float, Option(help="Least change along the direction, in spreads.")]
+Vocabulary: TypeAlias = Annotated[
+    int | None, Option("--vocabulary", help="Only the first words of the file.")
+]
+FoldCase: TypeAlias = Annotated[bool, Option("--fold-case", help="Lower-case the words.")]
+Journal: TypeAlias = Annotated[
+    Path | None,
+    Option(help="File with replies that arrived earlier; they are not asked again. By default in --out."),
+]
+NoCache: TypeAlias = Annotated[bool, Option("--no-cache", help="Keep and reuse no replies.")]
+Out: TypeAlias = Annotated[
+    Path | None, Option(help="Folder for result.json, estimates.csv, report.html, audit.toml.")
+]
 
 
 def named_levels(values: Sequence[str] | None, attributes: Sequence[str]) -> dict[str, str] | None:

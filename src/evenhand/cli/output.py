@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from evenhand import reports
 from evenhand._files import write_whole
 from evenhand._result import Result
 from evenhand._spec import Spec, to_toml
+from evenhand.audits import AUDITS
+from evenhand.cli.options import key_values
 
 Progress = Callable[[int, int], None]
 
@@ -49,6 +52,29 @@ def progress_bar(total: int | None, what: str = "asking", *, cost: float | None 
         yield update
 
 
+def call_of(kind: str, given: Mapping[str, Any], **settled: Any) -> Spec:
+    """The call of the audit `kind` that a command's parameters describe.
+
+    Args:
+        given: the command's parameters, `locals()` of its first line; those named like keywords of the audit go to it as
+            they are, and what the user left out is left out.
+        settled: keywords whose values the command had to read first.
+    """
+    out, journal = given["out"], given.get("journal")
+    names = inspect.signature(Spec(kind=kind).function()).parameters
+    arguments = {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in {**given, **settled}.items()
+        if name in names and value not in (None, [], (), {})
+    }
+    if given.get("no_cache"):
+        arguments.pop("journal", None)
+    elif AUDITS[kind].live and journal is None and out is not None:
+        arguments["journal"] = str(out / "journal.sqlite")
+    subject = key_values(given.get("option"))
+    return Spec(kind=kind, arguments=arguments, subject=subject, out=None if out is None else str(out))
+
+
 def write_all(result: Result, out: Path, spec: Spec | None = None) -> dict[str, Path]:
     """result.json, estimates.csv and report.html in `out` (and audit.toml, which repeats the call); name → path."""
     out.mkdir(parents=True, exist_ok=True)
@@ -79,7 +105,7 @@ def perform(spec: Spec) -> None:
     runtime: dict[str, Any] = {}
     total, cost = _size(spec)
     with progress_bar(total, cost=cost) as update:
-        if spec.kind in LIVE:
+        if AUDITS[spec.kind].live:
             runtime["progress"] = update
         result = spec.call(**runtime)
     sys.stderr.flush()
@@ -95,7 +121,3 @@ def _size(spec: Spec) -> tuple[int | None, float | None]:
 
     made = design_of(spec.arguments)
     return len(made) * int(spec.arguments.get("repeats", 1)), bill(made, spec.arguments)
-
-
-LIVE = frozenset({"text", "attack"})
-"""The audits that ask a subject, and so can say how far they are."""

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from evenhand._errors import UsageError
 from evenhand._result import Result
-from evenhand._spec import Spec
-from evenhand.cli.options import key_values, level_option, named_levels, out_option
-from evenhand.cli.output import finish, progress_bar
+from evenhand.cli import options as shared
+from evenhand.cli.options import key_values, named_levels
+from evenhand.cli.output import call_of, finish, progress_bar
+from evenhand.reports.csv import neutral
 
 
 def register(app: typer.Typer) -> None:
@@ -23,111 +25,100 @@ def register(app: typer.Typer) -> None:
 
 
 def predictions(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, JSON lines, Parquet or Arrow, one row a person.")],
+    data: Annotated[Path, Argument(help="A file: CSV, TSV, JSON lines, Parquet or Arrow, one row a person.")],
     y_pred: Annotated[
-        str, typer.Option("--y-pred", help="Column with predictions: numbers or class labels.")
+        str,
+        Option(
+            help="Column with the predictions: numbers or class labels. With --features module:attr of a fitted model."
+        ),
     ],
-    group: Annotated[
-        list[str] | None, typer.Option("--group", help="Column with groups; may be repeated.")
-    ] = None,
-    y_true: Annotated[str | None, typer.Option("--y-true", help="Column with outcomes.")] = None,
-    y_score: Annotated[
-        str | None, typer.Option("--y-score", help="Column with a classifier's scores, 0 to 1.")
-    ] = None,
+    groups: shared.Groups = [],  # noqa: B006 - typer copies it
+    y_true: Annotated[str | None, Option(help="Column with the outcomes.")] = None,
+    y_score: Annotated[str | None, Option(help="Column with a classifier's scores in [0, 1].")] = None,
     reference: Annotated[
         list[str] | None,
-        typer.Option(
-            "--reference",
-            help="GROUP, or COLUMN=GROUP, that the others are held against; the largest by default.",
+        Option(
+            help="The group that the others are held against; the largest by default. GROUP, or COLUMN=GROUP; may be repeated."
         ),
     ] = None,
     measures: Annotated[
         list[str] | None,
-        typer.Option("--measures", help="default, notebook-2022, or the name of a measure; may be repeated."),
+        Option(
+            help="default, notebook-2022, or names of claims to keep, e.g. disparate impact. May be repeated."
+        ),
     ] = None,
     task: Annotated[
-        str, typer.Option("--task", help="auto, regression, classification or ranking.")
+        str,
+        Option(
+            help="auto, regression, classification or ranking; auto takes text, booleans and 0/1 as class labels."
+        ),
     ] = "auto",
-    positive: Annotated[str | None, typer.Option("--positive", help="The favourable class.")] = None,
+    positive: Annotated[str | None, Option(help="The favourable class.")] = None,
     intersections: Annotated[
-        bool, typer.Option("--intersections", help="Also compare combinations of the groups.")
+        bool, Option("--intersections", help="Also compare the combinations of all groups.")
     ] = False,
     control: Annotated[
         list[str] | None,
-        typer.Option("--control", help="A legitimate factor: compare within its levels; may be repeated."),
+        Option(
+            help="Legitimate factors: every claim is repeated within each of their levels, and pooled over them. May be repeated."
+        ),
     ] = None,
     continuous: Annotated[
-        list[str] | None,
-        typer.Option("--continuous", help="A sensitive attribute that is a number, e.g. age."),
+        list[str] | None, Option(help="Sensitive attributes that are numbers, e.g. age. May be repeated.")
     ] = None,
     interval: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--interval", help="Columns with the bounds of prediction intervals."),
+        tuple[str, str] | None, Option(help="Columns with the lower and upper bound of prediction intervals.")
     ] = None,
     pinball: Annotated[
         float | None,
-        typer.Option("--pinball", help="τ of a model that predicts a quantile: compare pinball losses."),
+        Option(help="τ of a model that predicts the τ-quantile: adds the ratio of pinball losses."),
     ] = None,
-    weight: Annotated[str | None, typer.Option("--weight", help="Column with case weights.")] = None,
+    weight: shared.Weight = None,
     lists: Annotated[
         str | None,
-        typer.Option(
-            "--list", help="Column with the ranked list (query) of a row; makes the task a ranking."
+        Option(
+            "--list", help="Column with the ranked list (query) of a row, which makes the task a ranking."
         ),
     ] = None,
-    missing: Annotated[str, typer.Option("--missing", help="drop (and count), error, or group.")] = "drop",
-    quantile: Annotated[
+    features: Annotated[
+        list[str] | None,
+        Option(
+            help="Columns that a fitted model is asked with, where it does not name its own. May be repeated."
+        ),
+    ] = None,
+    missing: Annotated[
+        str, Option(help="Rows without a group: drop (and count), error, or group (a group of their own).")
+    ] = "drop",
+    quantiles: Annotated[
         list[float] | None,
-        typer.Option("--quantile", help="Selection threshold as a quantile; may be repeated."),
+        Option("--quantile", help="Selection thresholds, as quantiles of all predictions. May be repeated."),
     ] = None,
     tolerance: Annotated[
         list[str] | None,
-        typer.Option("--tolerance", help="MEASURE=VALUE, e.g. 'disparate impact=0.8'; may be repeated."),
+        Option(
+            help="Largest differences that count as even-handed, by measure. MEASURE=VALUE, e.g. 'disparate impact=0.8'; may be repeated."
+        ),
     ] = None,
-    law: Annotated[str | None, typer.Option("--law", help="ll144 or four-fifths: add these tables.")] = None,
+    law: Annotated[str | None, Option(help="Tables to add: ll144 or four-fifths.")] = None,
     suggest_threshold: Annotated[
         bool,
-        typer.Option(
-            "--suggest-threshold", help="Group-blind thresholds that keep the impact ratio in its band."
+        Option(
+            "--suggest-threshold",
+            help="Add the group-blind thresholds that keep the impact ratio in its band, with their cost.",
         ),
     ] = False,
-    level: level_option = 0.95,
-    correction: Annotated[str, typer.Option("--correction", help="holm, bh or none.")] = "holm",
+    level: shared.Level = 0.95,
+    correction: shared.Correction = "holm",
     replicates: Annotated[
-        int, typer.Option("--replicates", help="Bootstrap replicates as a check; 0 for none.")
+        int,
+        Option(help="Bootstrap replicates of the regression table, as a check of the intervals; 0 for none."),
     ] = 0,
-    seed: Annotated[int, typer.Option("--seed", help="Of everything random.")] = 0,
-    out: out_option = None,
+    seed: shared.Seed = 0,
+    out: shared.Out = None,
 ) -> None:
     """Audit predictions that someone recorded: every measure by group, with interval, p-value and verdict."""
-    given: dict[str, Any] = {
-        "data": str(file),
-        "y_pred": y_pred,
-        "groups": group or [],
-        "y_true": y_true,
-        "y_score": y_score,
-        "reference": named_levels(reference, group or []),
-        "measures": measures or "default",
-        "task": task,
-        "positive": positive,
-        "intersections": intersections,
-        "control": control or [],
-        "continuous": continuous or [],
-        "interval": None if interval is None else list(interval),
-        "pinball": pinball,
-        "weight": weight,
-        "lists": lists,
-        "missing": missing,
-        "quantiles": quantile or [0.9, 0.8, 0.5],
-        "tolerance": _tolerances(tolerance),
-        "law": law,
-        "suggest_threshold": suggest_threshold,
-        "level": level,
-        "correction": correction,
-        "replicates": replicates,
-        "seed": seed,
-    }
-    spec = Spec(kind="predictions", arguments=given, out=None if out is None else str(out))
+    settled = {"reference": named_levels(reference, groups), "tolerance": _tolerances(tolerance)}
+    spec = call_of("predictions", locals(), **settled)
     with progress_bar(None, "reading") as update:
         result = spec.call(progress=update)
     for line in tables(result):
@@ -192,10 +183,7 @@ def write_tables(result: Result, out: Path) -> None:
             file = out / (
                 "".join(c if c.isalnum() else "-" for c in name.lower()).replace("---", "-") + ".csv"
             )
-            csv.write_csv(pa.table({k: _neutral(list(v)) for k, v in exhibit.columns.items()}), str(file))
+            csv.write_csv(
+                pa.table({k: [neutral(x) for x in v] for k, v in exhibit.columns.items()}), str(file)
+            )
             typer.echo(f"Written: {file}")
-
-
-def _neutral(values: list[Any]) -> list[Any]:
-    """Cells that a spreadsheet would run as a formula begin with an apostrophe."""
-    return [f"'{v}" if isinstance(v, str) and v[:1] in "=+-@\t\r" and v else v for v in values]

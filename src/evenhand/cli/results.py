@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from evenhand import reports
 from evenhand._changes import compare
 from evenhand._errors import UsageError
 from evenhand._files import write_whole
 from evenhand._result import Result
+from evenhand.reports import REPORTS
 
-ResultFile = Annotated[Path, typer.Argument(help="A result.json that an audit wrote.")]
+ResultFile = Annotated[Path, Argument(help="A result.json that an audit wrote.")]
 
 
 class FailOn(enum.StrEnum):
@@ -33,26 +35,32 @@ def register(app: typer.Typer) -> None:
     )
 
 
+ALIASES = {"text": "terminal"}
+"""Names that people use for a format beside the one in the table."""
+
+
 def report(
     result: ResultFile,
-    html: Annotated[bool, typer.Option("--html", help="One self-contained page.")] = False,
-    text: Annotated[bool, typer.Option("--text", help="For the terminal (the default).")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="GitHub-flavoured Markdown.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="The estimates, one row each.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="The result again, in today's schema.")] = False,
-    junit: Annotated[bool, typer.Option("--junit", help="JUnit XML: a test case for each finding.")] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write to this file; else to stdout.")
+    kind: Annotated[
+        str | None, Option("--as", help=f"{', '.join(REPORTS)}; by default what the ending of --out says.")
     ] = None,
+    html: Annotated[bool, Option("--html", help=REPORTS["html"].about)] = False,
+    text: Annotated[bool, Option("--text", help=REPORTS["terminal"].about)] = False,
+    markdown: Annotated[bool, Option("--markdown", help=REPORTS["markdown"].about)] = False,
+    csv: Annotated[bool, Option("--csv", help=REPORTS["csv"].about)] = False,
+    json: Annotated[bool, Option("--json", help=REPORTS["json"].about)] = False,
+    junit: Annotated[bool, Option("--junit", help=REPORTS["junit"].about)] = False,
+    out: Annotated[Path | None, Option("--out", "-o", help="Write to this file; else to stdout.")] = None,
 ) -> None:
-    """Render a result as a page, text, Markdown, CSV, JSON or JUnit XML."""
-    chosen = {"html": html, "terminal": text, "markdown": markdown, "csv": csv, "json": json, "junit": junit}
-    kinds = [kind for kind, wanted in chosen.items() if wanted]
-    if len(kinds) > 1:
-        raise UsageError(
-            "one-format", "one format at a time", given=", ".join(kinds), expected="one of the flags"
-        )
-    rendered = reports.render(Result.from_json(result), kinds[0] if kinds else "terminal")
+    """Render a result as a page, text, Markdown, CSV, JSON, JUnit XML, …: --as FORMAT, or by the ending of -o."""
+    flags = {"html": html, "terminal": text, "markdown": markdown, "csv": csv, "json": json, "junit": junit}
+    kinds = [name for name, wanted in flags.items() if wanted]
+    kinds += [] if kind is None else [ALIASES.get(kind, kind)]
+    if len(set(kinds)) > 1:
+        raise UsageError("one-format", "one format at a time", given=", ".join(kinds), expected="--as FORMAT")
+    if not kinds:
+        kinds = ["terminal" if out is None or not out.suffix else reports.format_of(out)]
+    rendered = reports.render(Result.from_json(result), kinds[0])
     if out is None:
         typer.echo(rendered, nl=not rendered.endswith("\n"))
         return
@@ -63,8 +71,7 @@ def report(
 def check(
     result: ResultFile,
     fail_on: Annotated[
-        list[FailOn] | None,
-        typer.Option("--fail-on", help="A verdict that fails the check; may be repeated."),
+        list[FailOn] | None, Option(help="A verdict that fails the check; may be repeated.")
     ] = None,
 ) -> None:
     """Exit with 1 where the result holds a disparity (or also an inconclusive finding): for continuous integration."""
@@ -79,13 +86,28 @@ def check(
         typer.echo(
             f"{finding.verdict}: {e.measure}, {e.group} against {e.reference}{given}: {finding.because}"
         )
+    empty = _unjudged(loaded)
     counted = ", ".join(f"{n} {verdict}" for verdict, n in loaded.verdicts.items())
-    typer.echo(f"{'failed' if bad else 'passed'}: {counted}")
+    typer.echo(f"failed: {empty}" if empty else f"{'failed' if bad else 'passed'}: {counted}")
     if not loaded.complete:
         typer.echo("evenhand: the audit is incomplete", err=True)
         raise typer.Exit(3)
-    if bad:
+    if bad or empty:
         raise typer.Exit(1)
+
+
+def _unjudged(result: Result) -> str:
+    """Why a result can pass no check, whatever its verdicts; empty where something was judged."""
+    asked = max((result.counts.get(name, 0) for name in ("asked", "probes", "rows")), default=0)
+    if asked and result.counts.get("failed", 0) >= asked:
+        return f"nothing was judged, since every one of {asked:,} replies failed"
+    if not result.findings:
+        return "nothing was judged, since nothing was compared"
+    if result.verdict is None:
+        return "nothing was judged, since no estimate was held against a tolerance"
+    if all(f.estimate.value is None for f in result.findings if f.verdict is not None):
+        return "nothing was judged, since no comparison could be estimated"
+    return ""
 
 
 def compare_results(old: ResultFile, new: ResultFile) -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
-from evenhand._spec import Spec
-from evenhand.cli.options import level_option, named_levels, out_option, tolerance_option
-from evenhand.cli.output import perform
+from evenhand.cli import options as shared
+from evenhand.cli.options import named_levels
+from evenhand.cli.output import call_of, perform
 
 
 def register(app: typer.Typer) -> None:
@@ -21,50 +22,41 @@ def register(app: typer.Typer) -> None:
 
 
 def scores(
-    file: Annotated[
-        Path, typer.Argument(help="CSV, TSV, JSON lines, Parquet, Arrow, or Comprehend's output.tar.gz.")
+    data: Annotated[
+        Path,
+        Argument(
+            help="A file: CSV, TSV, JSON lines, Parquet, Arrow, or Amazon Comprehend's output (output.tar.gz, its JSON lines or flattened CSV)."
+        ),
     ],
-    score: Annotated[list[str], typer.Option("--score", help="Column with scores; may be repeated.")],
-    group: Annotated[list[str], typer.Option("--group", help="Column with groups; may be repeated.")],
-    unit: Annotated[
-        list[str] | None, typer.Option("--unit", help="What rows were sampled from: text, name; at most two.")
-    ] = None,
-    label: Annotated[str | None, typer.Option("--label", help="Column with true labels, 0/1.")] = None,
-    strata: Annotated[
-        str | None, typer.Option("--strata", help="Column that classes the base texts.")
-    ] = None,
-    weight: Annotated[str | None, typer.Option("--weight", help="Column with case weights.")] = None,
-    reference: Annotated[
+    scores: Annotated[
+        list[str],
+        Option(
+            "--score",
+            help="Columns with scores; the first carries the claims, each gets its own. May be repeated.",
+        ),
+    ],
+    groups: shared.Groups,
+    units: Annotated[
         list[str] | None,
-        typer.Option("--reference", help="GROUP, or COLUMN=GROUP, that the others are held against."),
+        Option(
+            "--unit",
+            help="What the rows were sampled from, at most two: the text or template, and the term or name. May be repeated.",
+        ),
     ] = None,
-    probes: Annotated[
-        Path | None, typer.Option("--probes", help="The probes file that Comprehend's lines are joined to.")
+    labels: Annotated[
+        str | None,
+        Option("--label", help="Column with true labels (0/1), for AUCs within and across subgroups."),
     ] = None,
-    threshold: Annotated[
-        float | None, typer.Option("--threshold", help="Score from which a reply counts as positive.")
-    ] = None,
-    tolerance: tolerance_option = 0.1,
-    level: level_option = 0.95,
-    correction: Annotated[str, typer.Option("--correction", help="holm, bh or none.")] = "holm",
-    seed: Annotated[int, typer.Option("--seed", help="Of placebo and resampling.")] = 0,
-    out: out_option = None,
+    strata: shared.Strata = None,
+    weight: shared.Weight = None,
+    reference: shared.Reference = None,
+    probes: Annotated[Path | None, Option(help="Probes file that Comprehend's lines are joined to.")] = None,
+    threshold: shared.Threshold = None,
+    tolerance: shared.Tolerance = 0.1,
+    level: shared.Level = 0.95,
+    correction: shared.Correction = "holm",
+    seed: shared.Seed = 0,
+    out: shared.Out = None,
 ) -> None:
     """Audit a table of scores that some service gave earlier."""
-    arguments = {
-        "data": str(file),
-        "scores": score,
-        "groups": group,
-        "units": unit or [],
-        "labels": label,
-        "strata": strata,
-        "weight": weight,
-        "reference": named_levels(reference, group),
-        "probes": None if probes is None else str(probes),
-        "threshold": threshold,
-        "tolerance": tolerance,
-        "level": level,
-        "correction": correction,
-        "seed": seed,
-    }
-    perform(Spec(kind="scores", arguments=arguments, out=None if out is None else str(out)))
+    perform(call_of("scores", locals(), reference=named_levels(reference, groups)))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from evenhand._errors import UsageError
 from evenhand._spec import read_spec
-from evenhand.cli.output import LIVE, perform
+from evenhand.audits import AUDITS
+from evenhand.cli import options as shared
+from evenhand.cli.output import perform
 
-SpecFile = Annotated[Path, typer.Argument(help="audit.toml; see docs/reference/audit-file.md.")]
+SpecFile = Annotated[Path, Argument(help="audit.toml; see docs/reference/audit-file.md.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -23,61 +28,55 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     file: SpecFile,
-    price: Annotated[float | None, typer.Option("--price", help="Money for one call.")] = None,
-    price_per_100: Annotated[
-        float | None,
-        typer.Option("--price-per-100-characters", help="Money for 100 characters (services bill units)."),
-    ] = None,
+    price: shared.Price = None,
+    price_per_100: shared.PricePer100 = None,
     minimum_units: Annotated[
-        int, typer.Option("--minimum-units", help="Least units of 100 billed for one call.")
-    ] = 1,
-    rate: Annotated[
-        float | None, typer.Option("--rate", help="Calls a second that the service allows.")
+        int | None, Option(help="Least units of 100 billed for one call; 1 by default.")
     ] = None,
-    sd: Annotated[
-        list[float] | None,
-        typer.Option("--sd", help="Spread that you expect of a term's effect; may be repeated."),
+    rate: Annotated[float | None, Option(help="Calls a second that the service allows.")] = None,
+    sds: Annotated[
+        list[float] | None, Option("--sd", help="Spread that you expect of a term's effect; may be repeated.")
     ] = None,
 ) -> None:
     """Say what an audit will ask, cost and be able to find; asks nothing."""
-    from evenhand.audits.text.forecast import forecast
-
+    given = {
+        "price": price,
+        "price_per_100": price_per_100,
+        "minimum_units": minimum_units,
+        "rate": rate,
+        "sds": sds,
+    }
     spec = read_spec(file)
-    if spec.kind not in LIVE:
+    row = AUDITS[spec.kind]
+    if row.forecast is None:
         raise UsageError("nothing-to-plan", f"the {spec.kind} audit asks no subject", given=spec.kind)
-    if spec.kind == "attack":
-        from evenhand.audits.attack.forecast import forecast_attack
-
-        for line in forecast_attack(spec.arguments, price=price, rate=rate):
-            typer.echo(line)
-        return
-    told = forecast(
-        spec.arguments,
-        price=price,
-        price_per_100=price_per_100,
-        minimum_units=minimum_units,
-        rate=rate,
-        sds=sd,
-    )
-    for line in told:
+    module, _, attribute = row.forecast.partition(":")
+    forecast = getattr(import_module(module), attribute)
+    known = [name for name in inspect.signature(forecast).parameters if name in given]
+    wanted = {name: value for name, value in given.items() if value is not None}
+    for name in wanted:
+        if name not in known:
+            raise UsageError(
+                "unknown-argument",
+                f"a plan of the {spec.kind} audit makes no use of it",
+                given=name,
+                available=known,
+            )
+    for line in forecast(spec.arguments, **wanted):
         typer.echo(line)
 
 
 def run(
     file: SpecFile,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the results; overrides the file's.")
-    ] = None,
-    journal: Annotated[
-        Path | None, typer.Option("--journal", help="Replies are kept here; default in --out.")
-    ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep and reuse no replies.")] = False,
+    out: Annotated[Path | None, Option(help="Folder for the results; overrides the file's.")] = None,
+    journal: shared.Journal = None,
+    no_cache: shared.NoCache = False,
 ) -> None:
     """Run an audit from its file; run it again after an interruption and it goes on where it stopped."""
     spec = read_spec(file)
     where = str(out) if out is not None else spec.out or "evenhand-out"
     arguments = dict(spec.arguments)
-    if spec.kind in LIVE:
+    if AUDITS[spec.kind].live:
         if no_cache:
             arguments.pop("journal", None)
         elif journal is not None or "journal" not in arguments:

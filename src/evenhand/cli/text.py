@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from evenhand._errors import UsageError
-from evenhand._spec import Spec
-from evenhand.cli.options import key_values, level_option, named_levels, out_option, tolerance_option
-from evenhand.cli.output import finish, perform, progress_bar
-
-SubjectOption = Annotated[
-    str, typer.Option("--subject", help="A name of `evenhand list subjects`, or module:attr.")
-]
-TextsOption = Annotated[
-    str, typer.Option("--texts", help="File (txt, csv, jsonl, parquet, toml) or a shipped name.")
-]
-TermsOption = Annotated[
-    list[str], typer.Option("--terms", help="A name of `evenhand list terms`, or a file.")
-]
+from evenhand.cli import options as shared
+from evenhand.cli.options import named_levels
+from evenhand.cli.output import call_of, finish, perform, progress_bar
 
 
 def register(app: typer.Typer) -> None:
@@ -33,109 +25,69 @@ def register(app: typer.Typer) -> None:
 
 
 def text(
-    subject: SubjectOption = "vader",
-    texts: TextsOption = "person",
-    terms: TermsOption = ["names/freakonomics"],  # noqa: B006 - typer copies it
+    subject: shared.Subject = "vader",
+    texts: shared.Texts = "person",
+    terms: Annotated[
+        list[str],
+        Option(
+            help="Names, pronouns, gendered pairs or identity terms: a name of `evenhand list terms`, or a file. May be repeated."
+        ),
+    ] = ["names/freakonomics"],  # noqa: B006 - typer copies it
     replace: Annotated[
-        str | None, typer.Option("--replace", help="The name in the texts that gives way.")
+        str | None, Option(help="The name in the texts that gives way to those of terms.")
     ] = None,
-    text_column: Annotated[str | None, typer.Option("--text-column", help="Column with the texts.")] = None,
-    group: Annotated[
-        list[str] | None, typer.Option("--group", help="Attribute to compare; all by default.")
-    ] = None,
-    reference: Annotated[
+    text_column: shared.TextColumn = None,
+    groups: Annotated[
         list[str] | None,
-        typer.Option("--reference", help="ATTRIBUTE=GROUP that the others are held against."),
+        Option("--group", help="Which attributes of the terms to compare; all by default. May be repeated."),
     ] = None,
-    most_texts: Annotated[
-        int | None, typer.Option("--most-texts", help="An even random sample of so many texts.", min=1)
-    ] = None,
-    score: Annotated[
-        str | None, typer.Option("--score", help="Which score; the subject's first by default.")
-    ] = None,
-    strata: Annotated[str | None, typer.Option("--strata", help="Column that classes the texts.")] = None,
+    reference: shared.Reference = None,
+    most_texts: Annotated[int | None, Option(help="An even random sample of so many texts.", min=1)] = None,
+    score: Annotated[str | None, Option(help="The score to compare; the subject's first by default.")] = None,
+    strata: shared.Strata = None,
     strata_subject: Annotated[
-        str | None, typer.Option("--strata-subject", help="A subject that classes the base texts instead.")
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option("--threshold", help="Score from which a reply is positive.")
-    ] = None,
-    control: Annotated[bool, typer.Option(help="Also ask the text without its identity term.")] = True,
-    tolerance: tolerance_option = 0.1,
-    level: level_option = 0.95,
-    correction: Annotated[str, typer.Option("--correction", help="holm, bh or none.")] = "holm",
-    seed: Annotated[int, typer.Option("--seed", help="Of placebo and resampling.")] = 0,
-    repeats: Annotated[int, typer.Option("--repeats", help="Identical calls on purpose.", min=1)] = 1,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Inputs in one call.", min=1)] = 1_000,
-    budget: Annotated[int | None, typer.Option("--budget", help="Most inputs to ask.", min=0)] = None,
-    max_cost: Annotated[
-        float | None, typer.Option("--max-cost", help="Most money to spend; needs a price.")
-    ] = None,
-    price: Annotated[float | None, typer.Option("--price", help="Money for one call.")] = None,
-    price_per_100: Annotated[
-        float | None, typer.Option("--price-per-100-characters", help="Money for 100 characters begun.")
-    ] = None,
-    long_texts: Annotated[str, typer.Option("--long-texts", help="error, split or stop.")] = "error",
-    rate: Annotated[float | None, typer.Option("--rate", help="Most inputs a second.")] = None,
-    option: Annotated[list[str] | None, typer.Option("--option", help="NAME=VALUE for the subject.")] = None,
-    journal: Annotated[
-        Path | None, typer.Option("--journal", help="Replies are kept here; default in --out.")
-    ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep and reuse no replies.")] = False,
-    export_probes: Annotated[
-        Path | None,
-        typer.Option("--export-probes", help="Write the rewritten texts to this CSV and ask nothing."),
-    ] = None,
-    export_templates: Annotated[
-        Path | None,
-        typer.Option(
-            "--export-templates", help="Write the texts with placeholders, for review; ask nothing."
+        str | None,
+        Option(
+            help="A subject whose scores of the base texts class them negative, neutral, positive instead."
         ),
     ] = None,
-    out: out_option = None,
+    threshold: shared.Threshold = None,
+    control: Annotated[bool, Option(help="Also ask each text without its term.")] = True,
+    tolerance: shared.Tolerance = 0.1,
+    level: shared.Level = 0.95,
+    correction: shared.Correction = "holm",
+    seed: shared.Seed = 0,
+    repeats: shared.Repeats = 1,
+    batch_size: shared.BatchSize = 1_000,
+    budget: shared.Budget = None,
+    max_cost: Annotated[float | None, Option(help="Most money to spend, at the prices given.")] = None,
+    price: shared.Price = None,
+    price_per_100: shared.PricePer100 = None,
+    long_texts: Annotated[
+        str,
+        Option(help="What becomes of texts over the service's limit: error, split (at sentences) or stop."),
+    ] = "error",
+    rate: shared.Rate = None,
+    option: shared.SubjectOptions = None,
+    journal: shared.Journal = None,
+    no_cache: shared.NoCache = False,
+    export_probes: Annotated[Path | None, Option(help="Write the rewritten texts here; ask nothing.")] = None,
+    export_templates: Annotated[
+        Path | None, Option(help="Write texts with placeholders here; ask nothing.")
+    ] = None,
+    out: shared.Out = None,
 ) -> None:
     """Score the same texts with other names, pronouns or identity terms, and compare the groups."""
-    arguments: dict[str, Any] = {
-        "subject": subject,
-        "texts": texts,
-        "terms": terms,
-        "replace": replace,
-        "text_column": text_column,
-        "groups": group,
-        "most_texts": most_texts,
-        "reference": named_levels(reference, group or ["race", "gender"]) if reference else None,
-        "score": score,
-        "strata": strata,
-        "strata_subject": strata_subject,
-        "threshold": threshold,
-        "control": control,
-        "tolerance": tolerance,
-        "level": level,
-        "correction": correction,
-        "seed": seed,
-        "repeats": repeats,
-        "batch_size": batch_size,
-        "budget": budget,
-        "max_cost": max_cost,
-        "price": price,
-        "price_per_100": price_per_100,
-        "long_texts": long_texts,
-        "rate": rate,
-    }
+    call = call_of("text", locals(), reference=named_levels(reference, groups or ["race", "gender"]))
     if export_probes is not None or export_templates is not None:
-        _export(arguments, export_probes, export_templates)
+        _export(call.arguments, export_probes, export_templates)
         return
-    if not no_cache and (journal is not None or out is not None):
-        arguments["journal"] = str(journal if journal is not None else Path(str(out)) / "journal.sqlite")
-    options = key_values(option)
-    perform(Spec(kind="text", arguments=arguments, subject=options, out=None if out is None else str(out)))
+    perform(call)
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for what the demo writes.")] = Path(
-        "evenhand-demo"
-    ),
-    subject: Annotated[str, typer.Option("--subject", help="Any subject; VADER needs no key.")] = "vader",
+    out: Annotated[Path, Option(help="Folder for what the demo writes.")] = Path("evenhand-demo"),
+    subject: Annotated[str, Option(help="Any subject; VADER needs no key.")] = "vader",
 ) -> None:
     """Audit a real model (VADER) with 80 names and with identity terms of five categories; no key, no download."""
     from evenhand.audits.text.demo import demo_design, demo_subjects, run_demo
@@ -145,7 +97,7 @@ def demo(
     finish(result, out)
 
 
-def _export(arguments: dict[str, Any], probes: Path | None, templates: Path | None) -> None:
+def _export(arguments: Mapping[str, Any], probes: Path | None, templates: Path | None) -> None:
     from evenhand.audits.text.designs import design_of
     from evenhand.audits.text.export import write_probes, write_templates
 

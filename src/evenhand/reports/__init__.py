@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenhand._errors import UsageError
 
 if TYPE_CHECKING:
     from evenhand._record import Record
 
-REPORTS: dict[str, str] = {
-    "csv": "evenhand.reports.csv:render",
-    "html": "evenhand.reports.html:render",
-    "json": "evenhand.reports.json:render",
-    "junit": "evenhand.reports.junit:render",
-    "markdown": "evenhand.reports.markdown:render",
-    "terminal": "evenhand.reports.terminal:render",
+
+class Report(NamedTuple):
+    """A row of `REPORTS`: where the renderer is, how files of the format end, and what it is good for."""
+
+    call: str
+    suffix: str
+    about: str
+
+
+REPORTS: dict[str, Report] = {
+    "csv": Report("evenhand.reports.csv:render", ".csv", "The estimates, one row each."),
+    "html": Report("evenhand.reports.html:render", ".html", "One self-contained page."),
+    "json": Report("evenhand.reports.json:render", ".json", "The result again, in today's schema."),
+    "junit": Report("evenhand.reports.junit:render", ".xml", "JUnit XML: a test case for each finding."),
+    "markdown": Report("evenhand.reports.markdown:render", ".md", "GitHub-flavoured Markdown."),
+    "terminal": Report("evenhand.reports.terminal:render", ".txt", "For the terminal (the default)."),
 }
-"""Name → where the renderer is. A new format is one module and one line here."""
+"""Name → its row. A new format is one module and one line here; the command line reads this table."""
 
 
 def render(result: Record, kind: str, **options: Any) -> str:
@@ -29,6 +40,24 @@ def render(result: Record, kind: str, **options: Any) -> str:
     """
     if kind not in REPORTS:
         raise UsageError("unknown-report", "there is no such report format", given=kind, available=REPORTS)
-    module, _, attribute = REPORTS[kind].partition(":")
+    module, _, attribute = REPORTS[kind].call.partition(":")
     text: str = getattr(import_module(module), attribute)(result, **options)
     return text
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The name of the format whose files end like `path`.
+
+    >>> format_of("out/report.md")
+    'markdown'
+
+    Raises:
+        UsageError: no format has this ending.
+    """
+    ending = Path(path).suffix.lower()
+    endings = {row.suffix: name for name, row in REPORTS.items()}
+    if ending not in endings:
+        raise UsageError(
+            "unknown-report", "no report format has this ending", given=ending or path, available=endings
+        )
+    return endings[ending]

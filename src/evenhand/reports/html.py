@@ -19,7 +19,7 @@ from evenhand._model import Exhibit, Finding
 from evenhand.reports import words
 from evenhand.reports.charts import chart
 from evenhand.reports.interval import Ruler, picture, shared_axes
-from evenhand.reports.page import AUDITS, Limits, Part, cut, drawing_part, exhibit_part, table_part
+from evenhand.reports.page import Limits, Part, cut, drawing_part, exhibit_part, table_part
 
 if TYPE_CHECKING:
     from evenhand._record import Record
@@ -119,7 +119,7 @@ def _top(result: Record) -> Part:
     judged = [(n, verdict, verdict.replace(" ", "-")) for verdict, n in result.verdicts.items()]
     return {
         "title": title,
-        "kind": AUDITS[result.audit],
+        "kind": words.kind(result),
         "tone": tone,
         "headline": lead + words.headline(result),
         "tally": judged if result.verdict else [],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenhand._model import Finding
 from evenhand.reports import words
-from evenhand.reports.page import AUDITS, cut
+from evenhand.reports.page import cut
 
 if TYPE_CHECKING:
     from evenhand._record import Record
@@ -66,7 +66,7 @@ def _table(findings: list[Finding], limit: int) -> list[str]:
 
 
 def _origin(result: Record) -> str:
-    facts = [f"{AUDITS[result.audit]} by evenhand", words.counts_words(result)]
+    facts = [f"{words.kind(result)} by evenhand", words.counts_words(result)]
     facts += [
         f"{name}: {cut(str(result.provenance[name]), 120)}"
         for name in ("subject", "created")

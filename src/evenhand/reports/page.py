@@ -15,14 +15,6 @@ from evenhand.reports.words import number, visible, word_diff
 Part: TypeAlias = dict[str, Any]
 Pieces: TypeAlias = list[tuple[str, bool]]
 
-AUDITS: dict[str, str] = {
-    "text": "text audit",
-    "scores": "audit of recorded scores",
-    "predictions": "audit of predictions",
-    "amplification": "bias amplification audit",
-    "attack": "attack audit",
-}
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from evenhand._model import Finding, Verdict
 from evenhand.reports import words
 from evenhand.reports.interval import Ruler, shared_axes
-from evenhand.reports.page import AUDITS, cut
+from evenhand.reports.page import cut
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,7 +92,7 @@ def _text(text: str, style: str = "") -> Text:
 
 def _head(console: Console, result: Record) -> None:
     _say(console, cut(words.isolated(result.title), 300), "bold")
-    facts = [AUDITS[result.audit], words.counts_words(result)]
+    facts = [words.kind(result), words.counts_words(result)]
     _say(console, ", ".join(f for f in facts if f), "dim")
     console.print()
     if not result.complete:

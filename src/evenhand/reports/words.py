@@ -291,6 +291,11 @@ def advice(result: Record) -> list[str]:
     return lines
 
 
+def kind(result: Record) -> str:
+    """``text audit``: said from the result alone, so that an audit evenhand does not know reads like its own."""
+    return f"{result.audit.replace('-', ' ')} audit"
+
+
 def counts_words(result: Record) -> str:
     """``3,200 probes, 0 failed``."""
     return ", ".join(f"{n:,} {visible(name)}" for name, n in result.counts.items())

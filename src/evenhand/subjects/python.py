@@ -68,9 +68,13 @@ def from_callable(
     )
 
 
-def from_path(path: str, *, id: str | None = None, names: Sequence[str] | None = None) -> PythonSubject:
-    """A subject from ``"module:attr"`` or ``"path/to/file.py:attr"``; an attribute that is a class is instantiated."""
+def named(path: str) -> Any:
+    """What stands at ``"module:attr"`` or ``"path/to/file.py:attr"``."""
     module_name, _, attribute = path.rpartition(":")
+    if not module_name:
+        raise UsageError(
+            "unknown-subject", "a thing in a module is named with both", given=path, expected='"module:attr"'
+        )
     module = _load(module_name, path)
     target: Any = module
     for part in attribute.split("."):
@@ -82,6 +86,12 @@ def from_path(path: str, *, id: str | None = None, names: Sequence[str] | None =
                 available=[n for n in dir(target) if not n.startswith("_")],
             )
         target = getattr(target, part)
+    return target
+
+
+def from_path(path: str, *, id: str | None = None, names: Sequence[str] | None = None) -> PythonSubject:
+    """A subject from ``"module:attr"`` or ``"path/to/file.py:attr"``; an attribute that is a class is instantiated."""
+    target = named(path)
     if inspect.isclass(target):
         target = target()
     if id is None and isinstance(getattr(target, "id", None), str):

@@ -58,42 +58,46 @@ def audit_amplification(
     """Measure how much more tightly `outputs` tie groups of people to items than `train` does.
 
     Args:
-        train: the training captions (COCO caption JSON, JSON lines, CSV, Parquet, a frame, a list of texts),
-            a table of labels (a group column and 0/1 item columns), or a table of counts (item, and one
-            column a group; or item, group, count). Alone it gives the association part.
-        outputs: what the model made, of the same kind.
-        groups: who is compared: a list of `evenhand list terms` (``groups/…``), a TOML or JSON file or a
-            mapping ``{group: [words]}``, a column that all tables have, or several 0/1 columns. By default
-            the lists of 'Women also Snowboard' for captions, a column named gender, sex, group or race for
-            labels.
-        items: names; a mapping of name to synonyms; a file with an item and its synonyms a line; item columns
-            of labels. Words count as written. By default nouns and verbs are mined from the training
-            captions.
+        train: training captions, labels or counts: COCO caption JSON, JSON lines, CSV, TSV, Parquet, Arrow,
+            or .txt with a caption a line. Labels have a group column and 0/1 item columns; counts are item,
+            and one column a group, or item, group, count. In Python also a frame, or a list of texts. Alone
+            it gives the association part.
+        outputs: what the model made, of the same kind; without it, what is tied to whom in `train`.
+        groups: who is compared: a list of `evenhand list terms`, a file {group: [words]}, a column, or
+            several 0/1 columns. In Python also a mapping. By default the lists of 'Women also Snowboard'
+            for captions, a column named gender, sex, group or race for labels.
+        items: items to count: names, or a file with an item and its synonyms a line. In Python also a
+            mapping of name to synonyms. Words count as written. By default nouns and verbs are mined from
+            the training captions.
         truth: annotation of the outputs' images, for directional amplification, errors and leakage. By
-            default the training rows of the same images. Without ids it is aligned to the outputs row by row.
-        text, id: columns of captions and of image ids, where their names do not tell.
-        rule: for captions that name several groups: "exactly-one" (leave out), "any", "both" (a group of
-            their own).
-        pool: "caption" counts each caption, "image" joins the captions of an image first.
-        match: "auto" restricts outputs to the images of the training data where it has (nearly) all of them
-            in common, "shared" always does, "all" never.
-        plurals: count regular plurals of group words and items too.
+            default the training rows of the same images. Without ids it is aligned to the outputs row by
+            row.
+        text: column with captions, where its name does not tell.
+        id: column with image ids, where its name does not tell.
+        rule: captions that name several groups: exactly-one (left out), any, or both (a group of their
+            own).
+        pool: count each caption, or join the captions of an image first: caption or image.
+        match: images compared: auto, all or shared. "auto" restricts outputs to the images of the training
+            data where it has (nearly) all of them in common, "shared" always does, "all" never.
+        plurals: count plurals of group words and items too. Regular ones.
         min_support: mentions with a group that an item needs in the training data.
-        top_n: mined items per group and part of speech. tagger: a callable, ``"module:attr"`` or
-            ``"spacy:MODEL"``.
-        tolerance: growth of a share that counts as none, for mean amplification and T→A; or measure →
-            tolerance.
-        item_tolerance: change of one item's share that counts as none. Only where it is declared are single
-            items judged; else they are described, with p adjusted for their number. margin: change of a share
-            that is a violation.
-        balance: also compare with a training set balanced so that no item's ratio of groups exceeds this
+        top_n: mined items per group and part of speech.
+        tagger: for parts of speech: "module:attr", or spacy:MODEL. In Python also a callable.
+        tolerance: largest growth of shares that counts as none. Declared beforehand, for mean amplification
+            and T→A; or measure → tolerance.
+        item_tolerance: judge single items too: largest change of a share that counts as none. Undeclared
+            they are described, with p adjusted for their number.
+        margin: change of a share that is a violation.
+        balance: also compare with training data balanced so that no item's ratio of groups exceeds this
             number.
-        leakage: train attackers that guess the group from (masked) outputs; by default where scikit-learn is
+        leakage: train attackers that guess the group from outputs; by default where scikit-learn is
             installed.
-        classifier: any scikit-learn classifier; logistic regression by default. seeds: how many times it is
-            trained.
-        draws: bootstrap resamples of images. level: of the intervals. correction: "holm", "bh" or "none".
-        seed: of resamples, nulls and attackers.
+        classifier: any scikit-learn classifier; logistic regression by default.
+        seeds: times each attacker is trained.
+        draws: bootstrap resamples of images.
+        level: confidence level of the intervals.
+        correction: adjustment of p-values for many claims: holm, bh or none.
+        seed: seed of everything random.
 
     Raises:
         DataError: nobody is named, JSON of an unknown shape, a caption that is not text, items that are not

@@ -92,39 +92,59 @@ def attack(
     average.
 
     Args:
-        subject: a name of `evenhand list subjects`, "module:attr", or a callable; it gives a probability for
-            each label, or one score.
-        texts: a list of texts, a file, a dataframe, or a shipped name. text_column: where `texts` is a table.
-        embeddings: a file of word vectors, or whatever `evenhand.embeddings.vectors` reads.
-        directions: each ``"woman-man"`` (towards woman, away from man), a pair, a list of pairs,
-            ``"mean:definitional"`` …
-        search: beam, greedy, exhaustive, genetic, genetic-practice, single. search_options: of it, e.g.
-            ``{"width": 5}``.
-        goal: `untargeted` (any other label), `targeted` (`target`), `minimise` or `maximise` (`score` by
-            `amount`). target: the label of a targeted goal. amount: by which a minimised or maximised score
-            must move.
-        labels: the scores that are label probabilities, or the labels that a subject answers with. score,
-            threshold: one score and where its label changes.
-        n, min_similarity, min_gain, max_rank, max_target, inflections: see `evenhand.embeddings.Rules`.
+        subject: a name of `evenhand list subjects`, or "module:attr". In Python also a callable; it gives a
+            probability for each label, or one score.
+        texts: a file (txt, csv, jsonl, parquet, toml) or a shipped name. In Python also a list of texts, or
+            a dataframe.
+        embeddings: a file of word vectors; see `evenhand embeddings`. In Python also whatever
+            `eh.embeddings.vectors` reads.
+        directions: each woman-man (towards woman, away from man), mean:definitional, pc:FILE. In Python
+            also pairs.
+        text_column: column with the texts, where they are a table.
+        search: beam, greedy, exhaustive, genetic, genetic-practice or single.
+        search_options: options of the search, e.g. width=10. In Python a mapping, ``{"width": 10}``.
+        goal: untargeted (any other label), targeted (`target`), minimise or maximise (`score` by `amount`).
+        target: label that a targeted search is after.
+        score: one score, instead of label probabilities.
+        labels: scores that are label probabilities, or the labels that a subject answers with; all by
+            default.
+        threshold: where the label of `score` changes.
+        amount: by how much `score` must move.
+        n: most candidates for a word.
+        min_similarity: least cosine with the word.
+        min_gain: least change along the direction, in spreads. Of the vocabulary's projections onto it.
+        max_rank: a candidate is among so many nearest words.
+        max_target: most words that one candidate may stand for. In Python None for no cap.
+        inflections: also accept inflections of a word.
         strength: length of the step; by default of the sum and difference of unit vectors itself.
-        match: `candidates` gives both directions equally many candidates at every place, `mutual` keeps w → c
-            only where the opposite direction has c → w, `none` neither.
-        definitional: `apart` also tests without words that say the attribute itself (he → she); `include`
-            does not. definitional_words: further such words.
-        fluency: "ngram", "none", a KenLM file, "masked:NAME", "causal:NAME", or a function; see
-            `evenhand.embeddings.fluency`. fluency_ratio: least p(altered)/p(original). fluency_order: words
-            of an n-gram. fluency_pmi: set the words' own frequencies aside.
-        corpus: further texts (a list, or a file) that the n-gram model is trained on.
-        tagger: from words to parts of speech (a function, or "module:attr"); candidates must keep theirs.
-        max_changed: most of a text's words that may change, as a share. max_queries: for one text in one
-            direction.
-        placebos: random directions. holdout: share of texts on which the alterations that carried flips are
-            confirmed.
-        tolerance: excess over the placebos (a difference of rates) that counts as even-handed, declared
-            beforehand.
-        level: of the intervals. correction: "holm", "bh" or "none", over the claims that are judged.
-        limit, fold_case: of the embeddings. seed: of placebos, halves and random searches.
-        journal, repeats, batch_size, budget, rate, executor, progress: as in `audit_text`.
+        match: equal budgets both ways: candidates, mutual or none. `candidates` gives both directions
+            equally many at every place, `mutual` keeps w → c only where the opposite direction has c → w.
+        definitional: apart (also test without words that say the attribute itself, he → she) or include.
+        definitional_words: further words that say the attribute itself.
+        fluency: ngram, none, a KenLM file, masked:NAME, causal:NAME, or "module:attr". See
+            `evenhand.embeddings.fluency`.
+        fluency_ratio: least p(altered)/p(original).
+        fluency_order: words in a row that the n-gram model sees.
+        fluency_pmi: set the words' own frequencies aside (pointwise mutual information).
+        corpus: further texts for the n-gram model.
+        tagger: "module:attr" from words to parts of speech; candidates must keep theirs.
+        max_changed: share of a text's words that may change.
+        max_queries: most queries for one text in one direction.
+        placebos: random directions.
+        holdout: share of texts on which flips are confirmed.
+        tolerance: excess of the flip rate over placebos that counts as even-handed, declared beforehand.
+        level: confidence level of the intervals.
+        correction: adjustment of p-values for many claims: holm, bh or none.
+        seed: seed of everything random.
+        limit: only the first words of the file.
+        fold_case: lower-case the words.
+        journal: file with replies that arrived earlier; they are not asked again.
+        repeats: identical calls on purpose, for subjects that answer differently each time.
+        batch_size: inputs in one call of the subject.
+        budget: most inputs to ask.
+        rate: most inputs a second.
+        executor: runs calls side by side.
+        progress: called with (asked, failed).
 
     Raises:
         UsageError, DataError: bad input. SubjectError: the subject cannot be used at all.

@@ -47,20 +47,22 @@ def audit_scores(
     """Audit scores that were recorded elsewhere: one row a scored text.
 
     Args:
-        data: a path (CSV, TSV, JSON lines, Parquet, Arrow; Amazon Comprehend's `output.tar.gz`, its JSON lines or
-            flattened CSV), a dataframe, or a mapping of columns.
-        scores: the column to compare; the first of several carries the claims, each gets its own.
+        data: a file: CSV, TSV, JSON lines, Parquet, Arrow, or Amazon Comprehend's output (`output.tar.gz`, its JSON lines or
+            flattened CSV). In Python also a dataframe, or a mapping of columns.
+        scores: columns with scores; the first carries the claims, each gets its own.
         groups: columns with the groups; each is a family of claims.
-        units: what the rows were sampled from (at most two): the text or template, and the term or name. Estimates
+        units: what the rows were sampled from, at most two: the text or template, and the term or name. Estimates
             generalise over them. Without units every row counts as independent, and a note says so.
-        labels: column with true labels (0/1), for AUCs within and across subgroups (Borkan et al. 2019).
-        strata: column that classes the base texts, e.g. by sentiment.
-        reference: the group that others are held against; all pairs by default.
+        labels: column with true labels (0/1), for AUCs within and across subgroups. Borkan et al. 2019.
+        strata: column that classes the texts, e.g. by sentiment.
+        reference: the group that the others are held against; all pairs by default.
         tolerance: largest difference of means that counts as even-handed, declared beforehand.
-        weight: column of case weights.
-        probes: the probes file to join on Line, for Comprehend's files.
-        threshold: score from which a reply counts as positive, for label-flipping measures.
-        level: of the intervals. correction: "holm", "bh" or "none". seed: for placebo and resampling.
+        weight: column with case weights.
+        probes: probes file that Comprehend's lines are joined to.
+        threshold: score from which a reply counts as positive, for measures of label changes.
+        level: confidence level of the intervals.
+        correction: adjustment of p-values for many claims: holm, bh or none.
+        seed: seed of everything random.
 
     Raises:
         DataError: a file that cannot be read, a missing column, text instead of numbers.

@@ -70,28 +70,34 @@ def audit_text(
     """Rewrite every text for every term, ask the subject, compare the groups.
 
     Args:
-        subject: a name of `evenhand list subjects`, "module:attr", or any callable that scores a list of texts.
-        texts: a list of texts, a file, a dataframe, templates with slots (`eh.templates`), or a shipped name ("eec", "letters").
-        terms: one list or several: names, pronouns, gendered pairs, identity terms (`evenhand list terms`, or a file).
+        subject: a name of `evenhand list subjects`, or "module:attr". In Python also any callable that scores a list of texts.
+        texts: a file (txt, csv, jsonl, parquet, toml) or a shipped name. In Python also a list of texts, a dataframe, or
+            templates with slots (`eh.templates`).
+        terms: names, pronouns, gendered pairs or identity terms: a name of `evenhand list terms`, or a file. One list or several.
         groups: which attributes of the terms to compare; all by default. Each is a family of claims.
         reference: the group that the others are held against; all pairs by default.
-        replace: the name that stands in the texts and gives way to the names of `terms`; pronouns follow.
-        text_column: column with the texts, where `texts` is a table.
-        most_texts: an even random sample of so many texts, of larger files.
-        strata: column of the texts that classes them (`sentiment`); used where present.
+        replace: the name in the texts that gives way to those of `terms`. Pronouns follow.
+        text_column: column with the texts, where they are a table.
+        most_texts: an even random sample of so many texts.
+        strata: column that classes the texts, e.g. by sentiment. Used where present.
         strata_subject: a subject whose scores of the base texts class them negative, neutral, positive instead.
         control: also ask each text without its term.
-        score: which of the subject's scores to compare; the first by default.
-        tolerance: largest difference of mean scores that counts as even-handed, declared beforehand; one number or bounds.
+        score: the score to compare; the subject's first by default.
+        tolerance: largest difference of means that counts as even-handed, declared beforehand. One number or bounds.
         threshold: score from which a reply counts as positive, for measures of label changes.
-        level, correction, seed: of intervals, of the adjustment for many claims, of placebo and resampling.
+        level: confidence level of the intervals.
+        correction: adjustment of p-values for many claims: holm, bh or none.
+        seed: seed of everything random.
         journal: file with replies that arrived earlier; they are not asked again.
         repeats: identical calls on purpose, for subjects that answer differently each time.
-        batch_size: inputs in one call of the subject. executor: runs calls side by side.
-        budget: most inputs to ask. max_cost: most money to spend, at `price` for a call and `price_per_100` for each
-            100 characters begun. Both stop cleanly before they would be passed.
+        batch_size: inputs in one call of the subject.
+        budget: most inputs to ask. Stops cleanly before it would be passed, as does `max_cost`.
+        max_cost: most money to spend, at the prices given.
+        price: money for one call.
+        price_per_100: money for each 100 characters begun.
         rate: most inputs a second.
-        long_texts: texts over the service's limit count as errors, are split at sentences, or stop the run.
+        long_texts: what becomes of texts over the service's limit: error, split (at sentences) or stop.
+        executor: runs calls side by side.
         progress: called with (asked, failed).
 
     Raises:
