@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Probes,
         Replies,
         Subject,
+        Traits,
     )
     from evenhand._result import Note, Result, compare, merge
     from evenhand._run import ask
@@ -66,6 +67,7 @@ _PUBLIC: dict[str, str] = {
     "Templates": "evenhand.plans.templates",
     "Terms": "evenhand.terms",
     "Texts": "evenhand.texts",
+    "Traits": "evenhand._model",
     "ask": "evenhand._run",
     "audit_amplification": "evenhand.audits.amplification.audit",
     "audit_predictions": "evenhand.audits.predictions.audit",
@@ -120,6 +122,7 @@ __all__ = [
     "Templates",
     "Terms",
     "Texts",
+    "Traits",
     "ask",
     "attack",
     "audit_amplification",

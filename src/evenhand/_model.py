@@ -6,7 +6,7 @@ Imports nothing of ours. Everything here is frozen, keyword-only and columnar: a
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -120,6 +120,65 @@ class Subject(Protocol):
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         """Score `inputs`, in order, one reply or one error per row."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Traits:
+    """What a subject declares of itself beside its scores.
+
+    A subject says so in an attribute ``traits``, or in plain attributes of these names, on the object, its class, or a
+    function (``predict.ordinal = True``). Whatever wraps it passes them on.
+
+    Args:
+        ordinal: scores are ordered but not spaced, so that only ranks mean something (levels of severity).
+        whole: all probes are wanted in one call (a job that is paid for as one).
+        notice: what a reader of every result should know; empty for most.
+        batches_itself: given many inputs at once it splits them better than a wrapper could.
+
+    >>> import evenhand as eh
+    >>> def stars(texts):
+    ...     return [len(text) % 5 for text in texts]
+    >>> stars.ordinal = True
+    >>> texts = ["Arthur left.", "I met Arthur."]
+    >>> result = eh.audit_text(stars, texts, terms="names/weat-gender", replace="Arthur")
+    >>> "ordinal-scores" in {note.slug for note in result.notes}
+    True
+    """
+
+    ordinal: bool = False
+    whole: bool = False
+    notice: str = ""
+    batches_itself: bool = False
+
+
+TRAITS: Mapping[str, type] = {trait.name: type(trait.default) for trait in fields(Traits)}
+WRAPPED_IN = ("subject", "endpoint", "function")
+"""Where a wrapper, a service and a subject made of a callable keep what they ask."""
+DEEPEST = 32
+"""Layers that are looked through: more than anyone stacks, and an end for an object that wraps itself."""
+
+
+def traits_of(subject: object) -> Traits:
+    """The traits of a subject under all its wrappers; what an outer layer declares itself goes before the inner ones.
+
+    >>> from evenhand.subjects import Limited
+    >>> traits_of(Limited(subject=type("Graded", (), {"ordinal": True})(), calls=2.0)).ordinal
+    True
+    """
+    found: dict[str, Any] = {}
+    layer: Any = subject
+    for _ in range(DEEPEST):
+        declared = getattr(layer, "traits", None)
+        if isinstance(declared, Traits):
+            return replace(declared, **found)
+        for name, kind in TRAITS.items():
+            said = getattr(layer, name, None)
+            if isinstance(said, str if kind is str else int | np.bool_):  # a method of that name says nothing
+                found.setdefault(name, kind(said))
+        layer = next(
+            (inner for name in WRAPPED_IN if (inner := getattr(layer, name, None)) is not None), None
+        )
+    return Traits(**found)
 
 
 Plan: TypeAlias = Generator[Probes, Replies, None]

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import BudgetSpent
-from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject
+from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject, traits_of
 from evenhand._store import Journal
-from evenhand.subjects.wrappers import Arrivals, Batched, Cached, Streaming, batches_itself, gather
+from evenhand.subjects.wrappers import Arrivals, Batched, Cached, Streaming, gather
 
 Progress = Callable[[int, int], None]
 """Called with (rows asked so far, rows failed so far) after every batch."""
@@ -74,7 +74,7 @@ def ask(
     """
     columns = _Columns(keep)
     stopped: str | None = None
-    executor = None if batches_itself(subject) else executor
+    executor = None if traits_of(subject).batches_itself else executor
 
     def report(rows: int, failed: int) -> None:
         if progress is not None:

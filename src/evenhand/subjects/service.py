@@ -17,7 +17,7 @@ import random
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import CredentialError, SubjectError
-from evenhand._model import Replies
+from evenhand._model import Replies, Traits, traits_of
 from evenhand.subjects.python import join
 from evenhand.subjects.wrappers import Arrivals, gather
 
@@ -117,19 +117,9 @@ class Service:
         return self.endpoint.id
 
     @property
-    def notice(self) -> str:
-        """What a reader of the result should know of this service; empty for most."""
-        return str(getattr(self.endpoint, "notice", ""))
-
-    @property
-    def batches_itself(self) -> bool:
-        """Given many inputs at once it keeps its places filled; split batches would let them run empty at every seam."""
-        return True
-
-    @property
-    def ordinal(self) -> bool:
-        """Whether scores are ordered but not spaced, so that only ranks mean something."""
-        return bool(getattr(self.endpoint, "ordinal", False))
+    def traits(self) -> Traits:
+        """Those of the endpoint; given many inputs at once the places stay filled, which split batches would empty at every seam."""
+        return replace(traits_of(self.endpoint), batches_itself=True)
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         return gather(self.arrivals(inputs), len(inputs))

@@ -1,6 +1,6 @@
 """Wrappers that take a Subject and return a Subject: ``Cached(Retrying(Limited(client)))``.
 
-Each keeps the id of what it wraps, since none changes an answer.
+Each keeps the id of what it wraps, since none changes an answer; its traits are found through `subject` (`traits_of`).
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import BudgetSpent, CredentialError, JournalError, SubjectError
-from evenhand._model import FloatArray, Replies, Subject
+from evenhand._model import FloatArray, Replies, Subject, traits_of
 from evenhand._store import Journal
 from evenhand.subjects.python import join
 
@@ -81,11 +81,6 @@ def gather(
     return Replies(scores=scores, errors=errors)
 
 
-def batches_itself(subject: Subject) -> bool:
-    """Whether a subject wants all inputs at once, because it splits them better than a wrapper could."""
-    return bool(getattr(subject, "batches_itself", False))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Batched:
     """Asks in batches of at most `size` inputs and hands over each batch as it arrives.
@@ -110,7 +105,7 @@ class Batched:
         return gather(self.arrivals(inputs), len(inputs))
 
     def arrivals(self, inputs: Sequence[Any], /) -> Arrivals:
-        size = max(len(inputs), 1) if batches_itself(self.subject) else self.size
+        size = max(len(inputs), 1) if traits_of(self.subject).batches_itself else self.size
         for start in range(0, len(inputs), size):
             part = inputs[start : start + size]
             for rows, replies in arrivals(self.subject, part):
@@ -177,6 +172,9 @@ class Retrying:
     timeout: float | None = 300.0
     wait_initial: float = 0.2
     wait_max: float = 30.0
+    batches_itself: ClassVar[bool] = (
+        False  # hands over nothing before the last try, so a call must stay small
+    )
 
     @property
     def id(self) -> str:
@@ -250,6 +248,7 @@ class Limited:
     calls: float | None = None
     characters: float | None = None
     concurrency: int | None = None
+    batches_itself: ClassVar[bool] = False  # lets calls through, so everything in one call would pass at once
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     _free_at: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
@@ -305,11 +304,6 @@ class Budgeted:
     @property
     def id(self) -> str:
         return self.subject.id
-
-    @property
-    def batches_itself(self) -> bool:
-        """As what it wraps."""
-        return batches_itself(self.subject)
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         return gather(self.arrivals(inputs), len(inputs))
