@@ -18,7 +18,7 @@ import numpy.typing as npt
 from evenhand._errors import BudgetSpent
 from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject, traits_of
 from evenhand._store import Journal
-from evenhand.subjects.wrappers import Arrivals, Batched, Cached, Streaming, gather
+from evenhand.subjects.wrappers import Arrivals, Batched, Cached, Streaming, gather, left_of
 
 Progress = Callable[[int, int], None]
 """Called with (rows asked so far, rows failed so far) after every batch."""
@@ -112,14 +112,19 @@ def _step(
     parts: list[tuple[Any, Replies]] = []
     done = failed = 0
     stopped = None
+    stream = _arriving(subject, inputs, executor, batch_size)
     try:
-        for rows, replies in _arriving(subject, inputs, executor, batch_size):
+        for rows, replies in stream:
             parts.append((rows, replies))
             done += len(rows)
             failed += len(replies.errors)
             report(done, failed)
     except BudgetSpent as spent:
         stopped = spent.message
+    except KeyboardInterrupt as interrupt:
+        for _ in left_of(stream, interrupt):  # the journal keeps it on its way here
+            pass
+        raise
     return gather(
         parts, len(inputs), missing="not asked: the run ended" if stopped else "no reply arrived"
     ), stopped

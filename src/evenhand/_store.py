@@ -144,6 +144,7 @@ class Journal:
                 "INSERT INTO inputs (key, repeat, input, created) VALUES (?, ?, ?, ?)",
                 [(keys[row], repeat, _text_of(inputs[row]), now) for row in arrived],
             )
+        self._shapes[(subject_id, names)] = shape  # only now: a transaction that was interrupted wrote none
 
     def stats(self) -> list[dict[str, Any]]:
         """Per subject: replies held, characters of input, first and last arrival (seconds since 1970)."""
@@ -215,7 +216,7 @@ class Journal:
             row = self._connection.execute(
                 "SELECT id FROM shapes WHERE subject = ? AND names = ?", written
             ).fetchone()
-            known = self._shapes[(subject_id, names)] = int(row[0])
+            known = int(row[0])
         return known
 
     def _open(self) -> sqlite3.Connection:

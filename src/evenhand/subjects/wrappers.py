@@ -5,10 +5,13 @@ Each keeps the id of what it wraps, since none changes an answer; its traits are
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -37,7 +40,8 @@ class Transient(str):
         return made
 
 
-Arrivals: TypeAlias = Iterator[tuple[npt.NDArray[np.intp], Replies]]
+Rows: TypeAlias = npt.NDArray[np.intp]
+Arrivals: TypeAlias = Iterator[tuple[Rows, Replies]]
 """(rows of the inputs, their replies), in any order, each row at most once."""
 
 
@@ -61,9 +65,33 @@ def arrivals(subject: Subject, inputs: Sequence[Any]) -> Arrivals:
         yield np.arange(len(inputs)), subject(inputs)
 
 
-def gather(
-    parts: Iterable[tuple[npt.NDArray[np.intp], Replies]], n: int, missing: str = "no reply arrived"
-) -> Replies:
+def passing_on(stream: Arrivals, change: Callable[[Rows, Replies], tuple[Rows, Replies]]) -> Arrivals:
+    """What arrives, changed. An interrupt here or in the reader loses none of it: see `left_of`."""
+    arrived: tuple[Rows, Replies] | None = None
+    try:
+        for item in stream:
+            arrived = item
+            changed = change(*arrived)
+            arrived = None
+            yield changed
+    except KeyboardInterrupt as interrupt:
+        for rows, replies in chain([arrived] if arrived else [], left_of(stream, interrupt)):
+            yield change(rows, replies)
+        raise
+
+
+def left_of(stream: Arrivals, interrupt: KeyboardInterrupt) -> Arrivals:
+    """What a stream still hands over when it is told of the interrupt: requests in flight are paid for.
+
+    A reader that was interrupted would otherwise just leave it, and a stream that is left only closes.
+    """
+    if isinstance(stream, Generator):
+        with contextlib.suppress(KeyboardInterrupt):
+            yield stream.throw(interrupt)
+            yield from stream
+
+
+def gather(parts: Iterable[tuple[Rows, Replies]], n: int, missing: str = "no reply arrived") -> Replies:
     """Arrivals in any order as Replies of length `n`; a row that never arrived is an error with the reason `missing`."""
     pieces = list(parts)
     if len(pieces) == 1 and len(pieces[0][0]) == n and np.array_equal(pieces[0][0], np.arange(n)):
@@ -108,8 +136,12 @@ class Batched:
         size = max(len(inputs), 1) if traits_of(self.subject).batches_itself else self.size
         for start in range(0, len(inputs), size):
             part = inputs[start : start + size]
-            for rows, replies in arrivals(self.subject, part):
-                yield start + rows, replies
+            moved = partial(_moved, start)
+            yield from passing_on(arrivals(self.subject, part), moved)
+
+
+def _moved(start: int, rows: Rows, replies: Replies) -> tuple[Rows, Replies]:
+    return start + rows, replies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,14 +174,16 @@ class Cached:
             positions.setdefault(value if isinstance(value, str) else repr(value), []).append(row)
         copies = list(positions.values())
         unique = [inputs[rows[0]] for rows in copies]
-        for rows, replies in arrivals(self.subject, unique) if unique else ():
+
+        def kept(rows: Rows, replies: Replies) -> tuple[Rows, Replies]:
             self.journal.put(self.id, [unique[r] for r in rows.tolist()], replies, repeat=self.repeat)
-            yield _spread(rows, replies, copies)
+            return _spread(rows, replies, copies)
+
+        if unique:
+            yield from passing_on(arrivals(self.subject, unique), kept)
 
 
-def _spread(
-    rows: npt.NDArray[np.intp], replies: Replies, copies: list[list[int]]
-) -> tuple[npt.NDArray[np.intp], Replies]:
+def _spread(rows: Rows, replies: Replies, copies: list[list[int]]) -> tuple[Rows, Replies]:
     """One reply to every row that asked the same."""
     back = [(at, row) for at, unique in enumerate(rows.tolist()) for row in copies[unique]]
     source = np.array([at for at, _ in back], dtype=np.intp)
