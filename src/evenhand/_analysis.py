@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from evenhand._model import Exhibit, Finding
+from evenhand._estimate import Evidence
+from evenhand._judge import Correction, judge
+from evenhand._model import Exhibit, Finding, Span
 from evenhand._record import Note
+
+PRIMARY = "primary claims"
+"""The family whose error is that of the headline."""
 
 
 @dataclass(kw_only=True)
 class Analysis:
-    """What an analysis adds up to; grows section by section."""
+    """What an analysis adds up to; grows section by section.
 
+    Args:
+        primary: evidence that the headline rests on, with its tolerance; judged together by `settle`.
+    """
+
+    primary: list[tuple[Evidence, Span | None]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     exhibits: dict[str, Exhibit] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
@@ -21,3 +31,14 @@ class Analysis:
         made = Note(slug=slug, level="warning" if warning else "info", text=text)
         if made not in self.notes:
             self.notes.append(made)
+
+    def settle(self, correction: Correction = "single-step") -> None:
+        """Judge the primary claims as one family over the whole audit, and put them first."""
+        self.findings[:0] = judge(
+            [item for item, _ in self.primary],
+            tolerances=[bounds for _, bounds in self.primary],
+            family=PRIMARY,
+            correction=correction,
+            primary=True,
+        )
+        self.primary.clear()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -19,11 +20,10 @@ from evenhand._errors import UsageError
 from evenhand._estimate import Evidence, evidence
 from evenhand._judge import judge, tolerance_of
 from evenhand._labels import Attribute, Label
-from evenhand._model import Estimate, Finding
-from evenhand.measures.contrasts import from_log
-from evenhand.measures.row import NULLS, ContrastName, Measure
+from evenhand._model import Estimate, Finding, Span
+from evenhand.measures.row import ContrastName, Measure, null_of
 from evenhand.stats.interval import Inference
-from evenhand.stats.multiplicity import simultaneous
+from evenhand.stats.studentized import range_quantile, range_tail
 
 
 class Summary(Protocol):
@@ -62,6 +62,7 @@ class Claim(Generic[S]):
         alone: (value, standard error) of one side, on the scale where the claim is the difference of two
             sides' values (the log for ratios); NaN where it has none. Claims with it find the widest of many
             gaps in linear time.
+        primary: whether the headline rests on it.
         widest, worst: whether it is also claimed of the widest gap, and of the worst subgroup.
         pooled: how pairs of several strata become one inference, if they do.
     """
@@ -76,14 +77,10 @@ class Claim(Generic[S]):
     counts: Callable[[S], int] = _rows
     rests_on: Callable[[S, S], str | None] | None = None
     alone: Callable[[S], tuple[float, float]] | None = None
+    primary: bool = False
     widest: bool = False
     worst: bool = False
     pooled: Callable[[Sequence[tuple[S, S]], float], Inference] | None = None
-
-    @property
-    def on_log(self) -> bool:
-        """Whether gaps add up on the log scale."""
-        return self.contrast == "ratio"
 
 
 def claim_of(
@@ -102,20 +99,29 @@ def claim_of(
         key=measure.tolerance_name,
         tolerance=bounds_of(measure, declared, units),
         family=measure.family,
+        primary=is_primary(measure, declared),
         **more,
     )
 
 
+def is_primary(measure: Measure, declared: Declared) -> bool:
+    """Whether the headline rests on a measure: those that were declared, else by the rule of the table of measures."""
+    if declared.primary is None:
+        return measure.primary
+    return measure.tolerance_name in declared.primary or measure.name in declared.primary
+
+
 def bounds_of(measure: Measure, declared: Declared, units: Mapping[str, float]) -> tuple[float, float] | None:
     """The declared tolerance as bounds of the contrast, on its own scale."""
-    value = declared.tolerance.get(measure.tolerance_name, measure.tolerance)
+    default = measure.tolerance if measure.judged else None
+    value = declared.tolerance.get(measure.tolerance_name, default)
     if value is None:
         return None
     low, high = tolerance_of(value, ratio=measure.contrast == "ratio")
     if measure.contrast == "ratio":
         return low, high
     scale = units.get(measure.unit, 1.0) if measure.unit else 1.0
-    null = NULLS[measure.contrast]
+    null = null_of(measure.contrast)
     return null + (0.0 if measure.contrast == "distance" else low * scale), null + high * scale
 
 
@@ -138,7 +144,13 @@ def kept(claims: Sequence[Claim[S]], measures: str | Sequence[str], *, hint: str
                 available=sorted(names),
                 hint=hint or None,
             )
-    return [c for c in claims if c.key in wanted or c.name in wanted]
+    found = [c for c in claims if c.key in wanted or c.name in wanted]
+    # What was asked for by name is what the headline is about, unless something primary was.
+    return (
+        found
+        if any(c.primary for c in found)
+        else [replace(c, primary=c.tolerance is not None) for c in found]
+    )
 
 
 def reference_of(
@@ -183,18 +195,12 @@ def against(sides: Iterable[S], reference: S) -> list[Pair[S]]:
     return [(side, reference) for side in sides if side is not reference]
 
 
-# --- pairs
-# ----------------------------------------------------------------------------------------------------------
+# --- pairs ----------------------------------------------------------------------------------------------------------
 
 
 def evidence_of(claim: Claim[S], a: S, b: S, *, level: float, given: str | None = None) -> Evidence:
-    """The claim about one pair of sides, with the numbers that a verdict needs."""
+    """The claim about one pair of sides, with what its verdict is made of."""
     found = claim.infer(a, b, level)
-    narrow = None
-    if found.low is not None and found.high is not None:
-        inner = claim.infer(a, b, 1.0 - 2.0 * (1.0 - level))
-        if inner.low is not None and inner.high is not None:
-            narrow = (inner.low, inner.high)
     item = Estimate(
         measure=claim.name,
         contrast=claim.contrast,
@@ -206,53 +212,70 @@ def evidence_of(claim: Claim[S], a: S, b: S, *, level: float, given: str | None 
         n_reference=claim.counts(b),
         units={str(k): int(v) for k, v in found.detail.get("units", {}).items()},
     )
+    made = evidence(item, found, partial(claim.infer, a, b))
     rests_on = None if claim.rests_on is None else claim.rests_on(a, b)
-    return replace(evidence(item, found), narrow=narrow, sides=(a, b), rests_on=rests_on)
+    return replace(made, sides=(a, b), rests_on=rests_on)
 
 
 def compare(
     pairs: Sequence[Pair[S]],
     claims: Sequence[Claim[S]],
     declared: Declared,
+    analysis: Analysis,
     *,
     family: str,
     given: str | None = None,
-) -> list[Finding]:
-    """Every claim about every pair; p is adjusted within each family of claims."""
-    findings: list[Finding] = []
+    headline: bool = True,
+) -> None:
+    """Every claim about every pair. What is primary joins the family of the whole audit, the rest its own.
+
+    Of a primary claim about several pairs the largest gap is primary, and the single pairs are looked at as well.
+
+    Args:
+        family: what the secondary families are called. given: what all of it is conditional on.
+        headline: whether primary claims are primary here; else they are looked at like the others.
+    """
     for kind in dict.fromkeys(c.family for c in claims):
-        own = [(c, a, b) for c in claims if c.family == kind for a, b in pairs]
-        findings += judge(
-            [evidence_of(c, a, b, level=declared.level, given=given) for c, a, b in own],
-            tolerances=[c.tolerance for c, _, _ in own],
+        rest: list[tuple[Evidence, Span | None]] = []
+        for claim in (c for c in claims if c.family == kind):
+            found = [evidence_of(claim, a, b, level=declared.level, given=given) for a, b in pairs]
+            primary = headline and claim.primary and bool(found)
+            if primary:
+                analysis.primary.append(
+                    (largest(found, f"{claim.name}, largest of {len(found)} gaps"), claim.tolerance)
+                )
+            if not primary or len(found) > 1:
+                rest += [(item, claim.tolerance) for item in found]
+        analysis.findings += judge(
+            [item for item, _ in rest],
+            tolerances=[bounds for _, bounds in rest],
             family=f"{family}, {kind}" if kind else family,
             correction=declared.correction,
         )
-    return findings
 
 
 def within_strata(
-    strata: Sequence[tuple[str, Sequence[Pair[S]]]], claims: Sequence[Claim[S]], declared: Declared,
+    strata: Sequence[tuple[str, Sequence[Pair[S]]]],
+    claims: Sequence[Claim[S]],
+    declared: Declared,
+    analysis: Analysis,
     attribute: Attribute,
-) -> list[Finding]:  # fmt: skip
+) -> None:
     """The claims within each level of a legitimate factor; each stratum has its own families."""
-    return [
-        finding
-        for where, pairs in strata
-        for finding in compare(
-            pairs,
-            [c for c in claims if c.given is None],
-            declared,
-            family=f"{attribute} given {where}",
-            given=where,
+    for where, pairs in strata:
+        own = [c for c in claims if c.given is None]
+        compare(
+            pairs, own, declared, analysis, family=f"{attribute} given {where}", given=where, headline=False
         )
-    ]
 
 
 def held_equal(
-    strata: Sequence[tuple[str, Sequence[Pair[S]]]], claims: Sequence[Claim[S]], declared: Declared,
-    attribute: Attribute, name: str,
-) -> list[Finding]:  # fmt: skip
+    strata: Sequence[tuple[str, Sequence[Pair[S]]]],
+    claims: Sequence[Claim[S]],
+    declared: Declared,
+    attribute: Attribute,
+    name: str,
+) -> list[Finding]:
     """The claims that can be pooled, over all levels of the factor `name`."""
     by_side: dict[Label, list[Pair[S]]] = {}
     for _, pairs in strata:
@@ -291,78 +314,172 @@ def _over(claim: Claim[S], pairs: Sequence[Pair[S]]) -> Claim[_Whole]:
     return Claim(name=claim.name, infer=lambda _a, _b, level: pooled(pairs, level), contrast=claim.contrast)
 
 
-# --- the widest of several gaps
-# -------------------------------------------------------------------------------------
+# --- the largest of several gaps ------------------------------------------------------------------------------------
 
 
-def widest(
-    sides: Sequence[S],
-    claims: Sequence[Claim[S]],
-    declared: Declared,
-    *,
-    family: str,
-    given: str | None = None,
-) -> list[Finding]:
-    """The widest of all gaps between more than two groups, corrected for having been picked (studentised
-    range)."""
-    found = [
-        (c, item)
-        for c in claims
-        if c.widest and c.given is None and len(sides) > 2
-        for item in widest_of(sides, c, level=declared.level, given=given)
-    ]
-    return judge(
-        [item for _, item in found],
-        tolerances=[c.tolerance for c, _ in found],
-        family=family,
-        correction=declared.correction,
+def largest(
+    parts: Sequence[Evidence], measure: str, *, simultaneous: Callable[[Evidence, float], Span | None] | None = None,
+    p_value: float | None = None, tests: int | None = None,
+) -> Evidence:  # fmt: skip
+    """The largest of several gaps: its interval pays for the choice at the one end, and for all of them at the other.
+
+    The lower end is the largest simultaneous lower bound, the upper end the largest unadjusted upper bound of any
+    component: beyond the tolerance if one of them surely is, within it only if every one is (intersection–union,
+    Berger & Hsu 1996). The component shown is the one with the largest gap in units of its error. A component without
+    an interval forbids `within tolerance`, and is named.
+
+    Args:
+        simultaneous: interval of a component that holds for all of them; Bonferroni's by default.
+        p_value: of the whole; Bonferroni's by default. tests: what the choice costs, the number of parts by default.
+    """
+    known = [part for part in parts if part.interval is not None and part.estimate.value is not None]
+    if len(parts) == 1 or not known:
+        return parts[0]
+    count = tests or len(parts)
+    each = simultaneous or (lambda part, level: _at(part, 1.0 - (1.0 - level) / count))
+    shown = max(known, key=_strength)
+    e, ratio = shown.estimate, shown.estimate.contrast == "ratio"
+
+    def ends(level: float) -> Span | None:
+        near = [_near(s, ratio) for part in known if (s := each(part, level)) is not None]
+        far = [_far(s, ratio) for part in known if (s := _at(part, level)) is not None]
+        if not near or not far:
+            return None
+        return (min(far), max(min(near), min(far))) if ratio else (min(max(near), max(far)), max(far))
+
+    def inside(level: float) -> Span | None:
+        found = ends(level)
+        if found is None:
+            return None
+        return (
+            (found[0], 1.0 / found[0] if found[0] > 0 else float("inf")) if ratio else (-found[1], found[1])
+        )
+
+    ps = [part.estimate.p_value for part in known if part.estimate.p_value is not None]
+    whole = p_value if p_value is not None else min(1.0, min(ps) * count) if ps else None
+    plain = ends(e.level)
+    missing = [part.estimate.group for part in parts if part not in known]
+    return replace(
+        _oriented(shown, ratio),
+        interval=ends,
+        inside=inside,
+        log=ratio and shown.log,
+        incomplete=f"{', '.join(missing[:5])} ({parts[0].estimate.measure})" if missing else None,
+        tests=count,
+    ).with_estimate(
+        measure=measure,
+        low=None if plain is None else plain[0],
+        high=None if plain is None else plain[1],
+        p_value=whole,
+        method=f"{e.method}; the largest of {len(parts)} gaps: lower end corrected for the choice, upper end of every gap",
     )
+
+
+def _at(part: Evidence, level: float) -> Span | None:
+    return None if part.interval is None else part.interval(level)
+
+
+def _near(span: Span, ratio: bool) -> float:
+    """The smallest gap in an interval, whichever its direction; ratios as the smaller over the larger."""
+    low, high = span
+    if ratio:
+        return high if high < 1 else 1.0 / low if low > 1 else 1.0
+    return low if low > 0 else -high if high < 0 else 0.0
+
+
+def _far(span: Span, ratio: bool) -> float:
+    """The largest gap in an interval, whichever its direction."""
+    low, high = span
+    if ratio:
+        return min(max(low, 0.0), 1.0 / high if high > 0 else 0.0)
+    return max(abs(low), abs(high))
+
+
+def _strength(part: Evidence) -> float:
+    """The gap in units of the arm of its interval that points to no difference."""
+    e, null = part.estimate, null_of(part.estimate.contrast)
+    if e.value is None or e.low is None or e.high is None:
+        return -1.0
+    arm = e.value - e.low if e.value > null else e.high - e.value
+    if e.contrast == "ratio" and e.value > 0 and e.low > 0:
+        arm = abs(float(np.log(e.value / e.low))) if e.value > 1 else abs(float(np.log(e.high / e.value)))
+        return abs(float(np.log(e.value))) / max(arm, 1e-300)
+    return abs(e.value - null) / max(arm, 1e-300)
+
+
+def _oriented(part: Evidence, ratio: bool) -> Evidence:
+    """A difference told as a positive one, a ratio as the smaller over the larger."""
+    e = part.estimate
+    if e.value is None or (e.value <= 1 if ratio else e.value >= 0):
+        return part
+    turned = part.with_estimate(
+        group=e.reference,
+        reference=e.group,
+        value=1.0 / e.value if ratio else -e.value,
+        statistic=None if e.statistic is None else -e.statistic,
+        n_group=e.n_reference,
+        n_reference=e.n_group,
+    )
+    return replace(turned, sides=None if part.sides is None else (part.sides[1], part.sides[0]))
 
 
 def widest_of(
     sides: Sequence[S], claim: Claim[S], *, level: float, given: str | None = None
 ) -> list[Evidence]:
-    """The widest gap as evidence; empty where no pair has a gap with a standard error."""
-    pair = _widest_pair(sides, claim, level)
-    if pair is None:
+    """The widest of all gaps between more than two groups, corrected for having been picked (studentised range)."""
+    if len(sides) < 3:
         return []
-    a, b = pair
-    raw = claim.infer(a, b, level)
-    found = simultaneous(_to_log(raw) if claim.on_log else raw, len(sides), level=level)
-    # A ratio is told as the smaller rate over the larger, a difference as a positive one.
-    if (found.value or 0.0) * (1 if claim.on_log else -1) > 0:
-        a, b, found = b, a, _negated(found)
-    if claim.on_log:
-        found = from_log(found)
-    item = Estimate(
-        measure=f"{claim.name}, widest gap of {len(sides)} groups",
-        contrast=claim.contrast,
-        group=str(a.label),
-        reference=str(b.label),
-        given=given,
-        n=claim.counts(a) + claim.counts(b),
-        n_group=claim.counts(a),
-        n_reference=claim.counts(b),
-        units={str(k): int(v) for k, v in found.detail.get("units", {}).items()},
-    )
-    made = evidence(item, found)
+    k = len(sides)
+    pairs, left_out = every_pair(sides), ""
     if claim.alone is not None:
-        made = replace(made, detectable=None)
-    if (
-        found.low is not None and found.high is not None
-    ):  # the equivalence of all pairs needs the wide interval
-        made = replace(made, narrow=(found.low, found.high))
-    return [replace(made, sides=(a, b))]
+        pairs, left_out = _promising(sides, [claim.alone(side) for side in sides])
+    parts = [evidence_of(claim, a, b, level=level, given=given) for a, b in pairs]
+    if not parts:
+        return []
+
+    def ranged(part: Evidence, at: float) -> Span | None:
+        e = part.estimate
+        if not part.se or e.value is None:
+            return _at(part, 1.0 - (1.0 - at) / (k * (k - 1) / 2))
+        reach = range_quantile(at, k, part.df) / np.sqrt(2) * part.se
+        if part.log:
+            return (e.value * float(np.exp(-reach)), e.value * float(np.exp(reach))) if e.value > 0 else None
+        return e.value - reach, e.value + reach
+
+    ps = [
+        range_tail(abs(s) * np.sqrt(2), k, part.df)
+        for part in parts
+        if (s := part.estimate.statistic) is not None
+    ]
+    name = f"{claim.name}, widest gap of {k} groups"
+    made = largest(parts, name, simultaneous=ranged, p_value=min(ps, default=None), tests=k * (k - 1) // 2)
+    missing = "; ".join(x for x in (made.incomplete, left_out) if x)
+    return [replace(made.with_estimate(measure=name), incomplete=missing or None)]
 
 
-def _widest_pair(sides: Sequence[S], claim: Claim[S], level: float) -> Pair[S] | None:
-    if claim.alone is not None:
-        place = widest_pair([claim.alone(side) for side in sides])
-        return None if place is None else (sides[place[0]], sides[place[1]])
-    pairs = every_pair(sides)
-    values = [claim.infer(a, b, level).value for a, b in pairs]
-    sizes = [-1.0 if value is None else abs(value) for value in values]
-    return pairs[int(np.argmax(sizes))] if max(sizes, default=-1.0) >= 0 else None
+def _promising(
+    sides: Sequence[S], alone: Sequence[tuple[float, float]], most: int = 12
+) -> tuple[list[Pair[S]], str]:
+    """The pairs that can be the widest, by size or in units of their error, and who cannot be compared.
+
+    Every other pair is nearer in both senses, so it decides neither end of the interval; linear searches keep an audit
+    of hundreds of groups short.
+    """
+    value, se = np.array(alone, dtype=float).reshape(-1, 2).T
+    known = np.flatnonzero(np.isfinite(value) & np.isfinite(se))
+    lost = [str(sides[i].label) for i in np.setdiff1d(np.arange(len(sides)), known)[:5]]
+    gap = np.abs(value[known][:, None] - value[known])
+    error = np.hypot(se[known][:, None], se[known])
+    upper = np.triu(np.ones_like(gap, dtype=bool), 1)
+    with np.errstate(all="ignore"):
+        scores = (np.where(error > 0, gap / error, 0.0), gap + 2 * error, gap - 3 * error)
+    found: dict[tuple[int, int], None] = {}
+    for score in scores:
+        flat = np.argsort(np.where(upper, -score, np.inf), axis=None, kind="stable")[:most]
+        for i, j in zip(*np.unravel_index(flat, gap.shape), strict=True):
+            if upper[i, j]:
+                found[int(known[i]), int(known[j])] = None
+    return [(sides[i], sides[j]) for i, j in sorted(found)], f"no value for {', '.join(lost)}" if lost else ""
 
 
 def every_pair(sides: Sequence[S]) -> list[Pair[S]]:
@@ -370,65 +487,32 @@ def every_pair(sides: Sequence[S]) -> list[Pair[S]]:
     return [(a, b) for i, a in enumerate(sides) for b in sides[i + 1 :]]
 
 
-def widest_pair(alone: Sequence[tuple[float, float]]) -> tuple[int, int] | None:
-    """The two groups furthest apart of those whose gap has a standard error; the first pair where several
-    tie.
-
-    Args:
-        alone: (value, standard error) of each group; NaN where it has none.
-
-    Returns:
-        (i, j) with i < j; None where no pair has a gap with a standard error above 0.
-
-    >>> widest_pair([(1.0, 0.1), (4.0, 0.1), (float("nan"), 0.1), (-1.0, 0.1)])
-    (1, 3)
-    """
-    value, se = np.array(alone, dtype=float).reshape(-1, 2).T
-    known = np.isfinite(value) & np.isfinite(se)
-    if np.count_nonzero(known) < 2:
-        return None
-    near = 1e-12 * (1.0 + float(np.ptp(value[known])))
-    varies = known & (se > near)
-    if not varies.any():
-        return None
-    # One side must vary, so a group that does can pair with any other, a group that does not with one that
-    # does.
-    reach = np.full(len(value), -np.inf)
-    for who, partners in ((varies, known), (known & ~varies, varies)):
-        low, high = value[partners].min(), value[partners].max()
-        reach[who] = np.maximum(value[who] - low, high - value[who])
-    first = int(np.argmax(reach >= reach.max() - near))
-    others = (known if varies[first] else varies) & (np.arange(len(value)) != first)
-    gap = np.where(others, np.abs(value - value[first]), -np.inf)
-    second = int(np.argmax(gap >= gap.max() - near))
-    return min(first, second), max(first, second)
-
-
-def _to_log(found: Inference) -> Inference:
-    if not found.value or found.low is None or not found.se:
-        return found.with_(value=None, se=None)
-    return found.with_(value=float(np.log(found.value)))
-
-
-def _negated(found: Inference) -> Inference:
-    low, high = found.low, found.high
-    return found.with_(
-        value=-(found.value or 0.0), low=None if high is None else -high, high=None if low is None else -low
+def widest(
+    sides: Sequence[S], claims: Sequence[Claim[S]], declared: Declared, analysis: Analysis, *, family: str
+) -> None:
+    """The widest gap of every claim that has one, as a family of its own."""
+    found = [
+        (item, c.tolerance)
+        for c in claims
+        if c.widest and c.given is None
+        for item in widest_of(sides, c, level=declared.level)
+    ]
+    analysis.findings += judge(
+        [item for item, _ in found],
+        tolerances=[bounds for _, bounds in found],
+        family=family,
+        correction=declared.correction,
     )
 
 
-# --- the worst subgroup
-# ---------------------------------------------------------------------------------------------
+# --- the worst subgroup ---------------------------------------------------------------------------------------------
 
 
 def worst_subgroup(
-    sides: Sequence[S],
-    rest: Sequence[Any],
-    claims: Sequence[Claim[S]],
-    declared: Declared,
+    sides: Sequence[S], rest: Sequence[Any], claims: Sequence[Claim[S]], declared: Declared, analysis: Analysis,
     attribute: Attribute,
-) -> list[Finding]:
-    """Of all subgroups, the one furthest from everyone else; interval and p corrected for the search (Šidák).
+) -> None:  # fmt: skip
+    """Of all subgroups, the one furthest from everyone else; its interval pays for the search (Šidák).
 
     With m subgroups each is tested at level^(1/m): valid for any correlation of two-sided normal statistics.
 
@@ -438,26 +522,17 @@ def worst_subgroup(
     Source: Šidák (1967), Rectangular confidence regions for the means of multivariate normal distributions.
     """
     m = len(sides)
-    if m < 3:
-        return []
     items, bounds = [], []
-    for claim in (c for c in claims if c.worst and c.given is None):
+    for claim in (c for c in claims if c.worst and c.given is None and m > 2):
         pairs = zip(sides, rest, strict=True)
-        every = (evidence_of(claim, a, b, level=declared.level ** (1 / m)) for a, b in pairs)
-        tried = [t for t in every if t.estimate.p_value is not None]
-        if not tried:
-            continue
-        worst = min(tried, key=lambda t: (t.estimate.p_value or 0.0, -abs(t.estimate.value or 0.0)))
-        e = worst.estimate
-        told = worst.with_estimate(
-            measure=f"{claim.name}, worst of {m} subgroups",
-            p_value=float(-np.expm1(m * np.log1p(-min(e.p_value or 0.0, 1.0 - 1e-16)))),
-            level=declared.level,
-            method=f"{e.method}; corrected for the search over {m} subgroups (Šidák)",
-        )
-        ends = None if e.low is None or e.high is None else (e.low, e.high)
-        items.append(replace(told, narrow=ends, detectable=None))
-        bounds.append(claim.tolerance)
-    return judge(
+        parts = [evidence_of(claim, a, b, level=declared.level) for a, b in pairs]
+        ps = [part.estimate.p_value for part in parts if part.estimate.p_value is not None]
+        p = float(-np.expm1(m * np.log1p(-min(min(ps), 1.0 - 1e-16)))) if ps else None
+        name = f"{claim.name}, worst of {m} subgroups"
+        found = largest(parts, name, simultaneous=lambda part, level: _at(part, level ** (1 / m)), p_value=p)
+        if found.interval is not None:
+            items.append(found)
+            bounds.append(claim.tolerance)
+    analysis.findings += judge(
         items, tolerances=bounds, family=f"{attribute}, worst subgroup", correction=declared.correction
     )

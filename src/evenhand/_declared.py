@@ -17,14 +17,16 @@ class Declared:
     Args:
         reference: attribute → level of the group that others are held against.
         tolerance: name of a measure → tolerance, a number or bounds; None for no verdict.
+        primary: names of the measures that the headline rests on; None for the rule of the table of measures.
         level: of the intervals. seed: of everything random.
         words: unit → what a reader calls it, e.g. ``{"term": "name"}``.
     """
 
     reference: Mapping[str, str] = field(default_factory=dict)
     tolerance: Mapping[str, Any] = field(default_factory=dict)
+    primary: tuple[str, ...] | None = None
     level: float = 0.95
-    correction: Correction = "holm"
+    correction: Correction = "single-step"
     seed: int = 0
     words: Mapping[str, str] = field(default_factory=dict)
 

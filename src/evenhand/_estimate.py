@@ -1,19 +1,21 @@
 """An inference as an estimate, with everything that the judge needs.
 
-`Evidence` is an estimate together with the numbers that a verdict is made of but a reader rarely wants: the
-interval of the equivalence test, and what the estimate rests on.
+`Evidence` is an estimate together with what its verdict is made of: its interval at any level that a family
+of claims asks for.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
-
-from evenhand._model import Estimate
+from evenhand._model import Estimate, Span
 from evenhand.stats.interval import Inference, quantile
-from evenhand.stats.power import detectable as smallest_detectable
+
+At: TypeAlias = Callable[[float], Span | None]
+"""Level → interval; None where there is none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,18 +24,27 @@ class Evidence:
 
     Args:
         estimate: what the reader sees.
-        narrow: interval at level 1 − 2α: inside the tolerance it shows equivalence (two one-sided tests).
-        detectable: smallest gap found with 80 % power by this design, on the contrast's scale.
+        interval: the two-sided interval at a level: outside the tolerance, or beside no difference, it shows
+            a gap. inside: the interval that must lie inside the tolerance where another one does (maxima).
+        se, df, log: standard error, degrees of freedom, and whether they are those of the logarithm: what the
+            power of the verdict is computed from.
+        tests: how many gaps it was picked from.
+        incomplete: what could not be compared, in words; it forbids `within tolerance`, and nothing else.
         rests_on: what carries the estimate, in words.
-        blind: True where the subject did not react to the difference between the groups in any unit.
+        needed: more than what is at hand, what would decide, in words.
         sides: the two summaries that were compared, for those who look closer.
     """
 
     estimate: Estimate
-    narrow: tuple[float, float] | None = None
-    detectable: float | None = None
+    interval: At | None = None
+    inside: At | None = None
+    se: float | None = None
+    df: float | None = None
+    log: bool = False
+    tests: int = 1
+    incomplete: str | None = None
     rests_on: str | None = None
-    blind: bool = False
+    needed: str | None = None
     sides: tuple[Any, Any] | None = None
 
     def with_estimate(self, **changes: Any) -> Evidence:
@@ -41,58 +52,69 @@ class Evidence:
         return replace(self, estimate=self.estimate.with_(**changes))
 
 
-def evidence(estimate: Estimate, inference: Inference) -> Evidence:
-    """An inference as an estimate with its verdict numbers."""
-    alpha = 1.0 - inference.level
-    narrow = None
-    if inference.se is not None and inference.value is not None and inference.low is not None:
-        reach = inference.se * quantile(1.0 - alpha, inference.df)
-        narrow = (inference.value - reach, inference.value + reach)
+def evidence(
+    estimate: Estimate, inference: Inference, at: Callable[[float], Inference] | None = None
+) -> Evidence:
+    """An inference as an estimate with its verdict numbers.
+
+    Args:
+        at: the same inference at another level; by default its interval is stretched as a t (or normal)
+            interval would be, on the log scale where its standard error is that of the logarithm.
+    """
+    log = inference.detail.get("scale_of_se") == "log"
     filled = estimate.with_(
         value=inference.value,
         low=inference.low,
         high=inference.high,
         level=inference.level,
+        statistic=_statistic(inference, log),
+        df=inference.df,
         p_value=inference.p_value,
         method=inference.method,
         why_not=inference.why_not,
     )
+    known = inference.low is not None and inference.high is not None
     return Evidence(
         estimate=filled,
-        narrow=narrow,
-        detectable=_detectable(estimate.contrast, inference, alpha),
-        blind=inference.se == 0.0 and inference.value == 0.0,
+        interval=None
+        if not known
+        else (lambda level: stretched(inference, level, log))
+        if at is None
+        else _span(at),
+        se=inference.se,
+        df=inference.df,
+        log=log,
+        needed=inference.detail.get("needed"),
     )
 
 
-def _detectable(contrast: str, found: Inference, alpha: float) -> float | None:
-    se = found.se
-    if se is None and found.low is not None and found.high is not None and contrast == "difference":
-        se = (found.high - found.low) / 2 / quantile(1 - alpha / 2, None)
-    if not se or found.value is None or found.low is None or contrast == "distance":
+def _statistic(found: Inference, log: bool) -> float | None:
+    """Value ÷ standard error, where the standard error is of this very value."""
+    if found.value is None or not found.se or found.low is None:
         return None
-    gap = smallest_detectable(se, df=found.df, alpha=alpha)
-    if gap is None:
-        return None
-    return 1.0 - float(np.exp(-gap)) if found.detail.get("scale_of_se") == "log" else gap
+    if log:
+        return math.log(found.value) / found.se if found.value > 0 else None
+    return found.value / found.se
 
 
-def exact_where_constant(inference: Inference) -> Inference:
-    """Every unit shows the very same gap: no standard error, but an exact sign test over the scarcest units.
+def _span(at: Callable[[float], Inference]) -> At:
+    def span(level: float) -> Span | None:
+        found = at(level)
+        return None if found.low is None or found.high is None else (found.low, found.high)
 
-    Under exchangeable groups each unit's sign is a fair coin, so p = 2·2⁻ⁿ (1 for a gap of 0).
+    return span
+
+
+def stretched(found: Inference, level: float, log: bool = False) -> Span | None:
+    """The interval of an inference at another level, each arm by the ratio of the quantiles.
+
+    >>> tuple(round(v, 3) for v in stretched(Inference(value=1.0, low=0.0, high=2.0, level=0.95), 0.99))
+    (-0.314, 2.314)
     """
-    if inference.se != 0.0 or inference.value is None:
-        return inference
-    sizes = [int(n) for n in inference.detail.get("units", {}).values()]
-    n = min(sizes) if sizes else int(min(inference.detail.get("n_a", 1), inference.detail.get("n_b", 1)))
-    value = 0.0 if abs(inference.value) < 1e-12 else inference.value
-    p_value = 1.0 if value == 0.0 else min(1.0, 2.0 * 0.5**n)
-    return inference.with_(
-        value=value,
-        low=value,
-        high=value,
-        p_value=p_value,
-        why_not=None,
-        method=f"all {n} units show exactly this gap; p by an exact sign test",
-    )
+    if found.value is None or found.low is None or found.high is None:
+        return None
+    by = quantile(0.5 + level / 2, found.df) / quantile(0.5 + found.level / 2, found.df)
+    if log and found.low > 0:
+        low, value, high = (math.log(v) for v in (found.low, found.value, found.high))
+        return math.exp(value - by * (value - low)), math.exp(value + by * (high - value))
+    return found.value - by * (found.value - found.low), found.value + by * (found.high - found.value)

@@ -19,12 +19,14 @@ import numpy as np
 from evenhand._errors import DataError
 from evenhand._model import ChartKind, Estimate, Exhibit, Finding, Verdict
 
-SCHEMA = "evenhand-result/1"
+SCHEMA = "evenhand-result/2"
 """Name and version of the JSON. Fields may be added within a version; a change of meaning raises the
 number."""
 
-SEVERITY: tuple[Verdict, ...] = ("disparity", "inconclusive", "within tolerance")
+SEVERITY: tuple[Verdict, ...] = ("disparity", "gap", "inconclusive", "within tolerance")
 """The verdicts, worst first."""
+RULE = 2
+"""How verdicts are reached: 1 by significance and size (docs/decisions/0003), 2 by where the interval lies (0010)."""
 
 ESTIMATE_FIELDS: dict[str, tuple[type, ...]] = {
     "measure": (str,),
@@ -36,6 +38,8 @@ ESTIMATE_FIELDS: dict[str, tuple[type, ...]] = {
     "low": (float, type(None)),
     "high": (float, type(None)),
     "level": (float,),
+    "statistic": (float, type(None)),
+    "df": (float, type(None)),
     "p_value": (float, type(None)),
     "p_adjusted": (float, type(None)),
     "n": (int,),
@@ -52,7 +56,21 @@ FINDING_FIELDS: dict[str, tuple[type, ...]] = {
     "rests_on": (str, type(None)),
     "detectable": (float, type(None)),
     "family": (str,),
+    "primary": (bool,),
+    "simultaneous": (list, type(None)),
+    "equivalence": (list, type(None)),
 }
+SINCE_2 = {"statistic": None, "df": None, "primary": False, "simultaneous": None, "equivalence": None}
+"""Fields that results of schema 1 do not have, and what they are read as."""
+
+
+SPANS = ("tolerance", "simultaneous", "equivalence")
+"""Fields that hold two bounds."""
+
+
+def span_out(span: tuple[float, float] | None) -> list[float | None] | None:
+    """The ends of an interval, an open side as None."""
+    return None if span is None else [float(b) if math.isfinite(b) else None for b in span]
 
 
 def plain(value: Any) -> Any:
@@ -113,9 +131,7 @@ def plain_exhibit(exhibit: Exhibit) -> Exhibit:
 
 def tolerance_out(finding: Finding) -> list[float | None] | None:
     """The tolerance with open sides (infinite bounds) as None."""
-    if finding.tolerance is None:
-        return None
-    return [float(b) if math.isfinite(b) else None for b in finding.tolerance]
+    return span_out(finding.tolerance)
 
 
 def finding_out(f: Finding) -> dict[str, Any]:
@@ -123,7 +139,7 @@ def finding_out(f: Finding) -> dict[str, Any]:
     return {
         **plain({name: getattr(f.estimate, name) for name in ESTIMATE_FIELDS}),
         **plain({name: getattr(f, name) for name in FINDING_FIELDS}),
-        "tolerance": tolerance_out(f),
+        **{name: span_out(getattr(f, name)) for name in SPANS},
     }
 
 
@@ -205,24 +221,27 @@ def check_schema(schema: object) -> None:
 
 
 def finding_in(row: Any, where: str) -> Finding:
+    if isinstance(row, Mapping):
+        row = {**SINCE_2, **row}
     expect(row, where, **ESTIMATE_FIELDS, **FINDING_FIELDS)
     if row["verdict"] is not None:
         one_of(row["verdict"], SEVERITY, f"{where}.verdict")
     for name in row["units"]:
         expect(row["units"], f"{where}.units", **{name: (int,)})
     estimate = Estimate(**{name: row[name] for name in ESTIMATE_FIELDS})
-    judged = {name: row[name] for name in FINDING_FIELDS if name != "tolerance"}
-    return Finding(estimate=estimate, tolerance=_tolerance_in(row["tolerance"], where), **judged)
+    spans = {name: _span_in(row[name], f"{where}.{name}") for name in SPANS}
+    judged: dict[str, Any] = {name: row[name] for name in FINDING_FIELDS if name not in SPANS}
+    return Finding(estimate=estimate, **{**judged, **spans})
 
 
-def _tolerance_in(bounds: Any, where: str) -> tuple[float, float] | None:
+def _span_in(bounds: Any, where: str) -> tuple[float, float] | None:
     if bounds is None:
         return None
     if len(bounds) != 2:
-        raise foreign(f"{where}.tolerance", "a tolerance has two bounds")
+        raise foreign(where, "it has two bounds")
     expect(
         dict(zip(("low", "high"), bounds, strict=True)),
-        f"{where}.tolerance",
+        where,
         low=(float, type(None)),
         high=(float, type(None)),
     )

@@ -1,36 +1,43 @@
-"""Evidence → findings: a tolerance declared beforehand, multiplicity, equivalence, and a sentence for the
-reader.
+"""Evidence → findings: the verdict is where the simultaneous interval lies (docs/decisions/0010).
 
-The three verdicts (docs/decisions/0003):
+With α = 1 − level shared by the m claims of a family, each claim is looked at through two intervals: that of level
+1 − α/m, and that of two one-sided tests, 1 − 2α/m.
 
-* `disparity`: the gap differs from none after correction for multiple claims, *and* lies beyond the
-tolerance;
-* `within tolerance`: two one-sided tests place the whole gap inside the tolerance;
-* `inconclusive`: neither. Absence of evidence is not evidence of even-handedness.
+* `disparity`: the first lies wholly beyond the tolerance;
+* `within tolerance`: the second lies wholly inside (whether or not the first excludes no difference);
+* `gap`: the first excludes no difference, but reaches into the tolerance;
+* `inconclusive`: none of these, or there is no interval.
+
+Whatever the truth of a claim is, only one kind of error is open to it, so the family's total is at most α.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from evenhand._errors import UsageError
 from evenhand._estimate import Evidence
 from evenhand._labels import spoken
-from evenhand._model import Finding, Verdict
-from evenhand.stats.multiplicity import benjamini_hochberg, holm
+from evenhand._model import Finding, Span, Verdict
+from evenhand.measures.row import null_of
+from evenhand.stats.multiplicity import benjamini_hochberg, bonferroni, holm
+from evenhand.stats.power import detectable
 
-Correction: TypeAlias = Literal["holm", "bh", "none"]
+Correction: TypeAlias = Literal["single-step", "holm", "bh", "none"]
 CORRECTIONS: Mapping[str, Callable[[Sequence[float | None]], list[float | None]]] = {
+    "single-step": bonferroni,
     "holm": holm,
     "bh": benjamini_hochberg,
     "none": list,
 }
-MIN_UNITS_BLIND = 5
-"""Units that must all show no gap at all before exact equality counts as shown."""
+"""How p is adjusted. The verdict follows the intervals, which are always the single step's."""
+Say: TypeAlias = Callable[["Evidence", Verdict, Span], str]
 
 
-def tolerance_of(value: float | tuple[float, float], *, ratio: bool = False) -> tuple[float, float]:
+def tolerance_of(value: float | Span, *, ratio: bool = False) -> Span:
     """A tolerance as bounds of the contrast: 0.1 → (−0.1, 0.1); for ratios 0.8 → (0.8, 1.25).
 
     Raises:
@@ -62,133 +69,176 @@ def tolerance_of(value: float | tuple[float, float], *, ratio: bool = False) -> 
 def judge(
     evidence: Sequence[Evidence],
     *,
-    tolerance: tuple[float, float] | None = None,
-    tolerances: Sequence[tuple[float, float] | None] | None = None,
+    tolerance: Span | None = None,
+    tolerances: Sequence[Span | None] | None = None,
     family: str = "",
-    correction: Correction = "holm",
-    say: Callable[[Evidence, Verdict, tuple[float, float]], str] | None = None,
+    correction: Correction = "single-step",
+    primary: bool = False,
+    say: Say | None = None,
 ) -> list[Finding]:
-    """Findings for one family of claims; p is adjusted inside it.
+    """Findings for one family of claims, whose error is shared.
 
     Args:
         tolerance: bounds of the contrast, or None for estimates that are only described.
         tolerances: bounds of each item, where the family holds claims on different scales.
+        correction: of p. primary: whether the headline rests on this family.
         say: writes the sentence of a finding; `because` by default.
     """
     if correction not in CORRECTIONS:
         raise UsageError(
             "unknown-correction", "no such correction", given=correction, available=sorted(CORRECTIONS)
         )
+    own = list(tolerances) if tolerances is not None else [tolerance] * len(evidence)
     adjusted = CORRECTIONS[correction]([e.estimate.p_value for e in evidence])
-    own = tolerances if tolerances is not None else [tolerance] * len(evidence)
-    findings = []
-    for item, p, tolerance in zip(evidence, adjusted, own, strict=True):
+    claims = sum(
+        bounds is not None and e.interval is not None for e, bounds in zip(evidence, own, strict=True)
+    )
+    found = []
+    for item, p, bounds in zip(evidence, adjusted, own, strict=True):
         item = item.with_estimate(p_adjusted=p)
-        if tolerance is None:
-            findings.append(_finding(item, None, None, "", family))
+        if bounds is None:
+            found.append(Finding(estimate=item.estimate, rests_on=item.rests_on, family=family))
             continue
-        verdict = verdict_of(item, tolerance)
-        findings.append(
-            _finding(item, tolerance, verdict, (say or because)(item, verdict, tolerance), family)
-        )
-    return findings
+        found.append(_judged(item, bounds, max(claims, 1), family, primary, say))
+    return found
 
 
-def verdict_of(item: Evidence, tolerance: tuple[float, float]) -> Verdict:
-    """The verdict of one claim, from its adjusted p-value, its value and its narrow interval."""
-    estimate = item.estimate
-    low, high = tolerance
-    if estimate.value is None:
-        return "inconclusive"
-    p = estimate.p_adjusted if estimate.p_adjusted is not None else estimate.p_value
-    if p is not None and p < 1.0 - estimate.level and not low <= estimate.value <= high:
-        return "disparity"
-    if item.blind:
-        return "within tolerance" if estimate.n_units >= MIN_UNITS_BLIND else "inconclusive"
-    if item.narrow is not None and low <= item.narrow[0] and item.narrow[1] <= high:
-        enough = item.narrow[0] < item.narrow[1] or estimate.n_units >= MIN_UNITS_BLIND
-        return "within tolerance" if enough else "inconclusive"
-    return "inconclusive"
-
-
-def because(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> str:
-    """One sentence for a reader without statistics."""
-    e = item.estimate
-    if e.value is not None and e.contrast in TOLD:
-        return _told(item, verdict, tolerance)
-    if e.value is None or e.low is None or e.high is None:
-        return f"No conclusion: {e.why_not or 'the gap has no interval'}."
-    _, one, two = spoken(e.group, e.reference)
-    interval = f"{100 * e.level:g} % interval {_signed(e.low)} to {_signed(e.high)}"
-    gap = f"{one} minus {two} is {_signed(e.value)} ({interval})"
-    bounds = (
-        f"±{tolerance[1]:g}" if tolerance[0] == -tolerance[1] else f"{tolerance[0]:g} to {tolerance[1]:g}"
-    )
-    if verdict == "disparity":
-        return f"{gap}: more than the tolerance of {bounds}, and more than chance explains."
-    if item.blind and verdict == "within tolerance":
-        return f"Not one of {e.n} scores differs between {one} and {two}."
-    if verdict == "within tolerance":
-        return f"{gap}: whatever the true gap is, it is smaller than the tolerance of {bounds}."
-    if not tolerance[0] <= e.value <= tolerance[1]:
-        return (
-            f"{gap}: beyond the tolerance of {bounds}, but chance alone can explain a gap of this size here."
-        )
-    p = e.p_adjusted if e.p_adjusted is not None else e.p_value
-    if p is not None and p < 1.0 - e.level:
-        return f"{gap}: there is a gap, but whether it stays inside the tolerance of {bounds} is uncertain."
-    return f"{gap}: too uncertain to place inside the tolerance of {bounds}."
-
-
-TOLD: Mapping[str, str] = {
-    "ratio": "{one} has {value:.3f} times the value of {two}",
-    "AUC": "a member of {one} scores above one of {two} with probability {value:.3f}",
-    "distance": "the distributions of {one} and {two} are {value:.3f} apart",
-}
-"""Contrasts that are no difference, in words."""
-
-
-def _told(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> str:
-    e = item.estimate
-    _, one, two = spoken(e.group, e.reference)
-    interval = (
-        "no interval"
-        if e.low is None or e.high is None
-        else f"{e.level:.0%} interval {e.low:.3f} to {e.high:.3f}"
-    )
-    gap = f"{e.measure}: {TOLD[e.contrast].format(one=one, two=two, value=e.value)} ({interval})"
-    span = f"{tolerance[0]:.3g} to {tolerance[1]:.3g}"
-    if verdict == "disparity":
-        return f"{gap}: outside the tolerance of {span}, and more than chance explains."
-    if verdict == "within tolerance":
-        return f"{gap}: whatever the truth is, it lies inside the tolerance of {span}."
-    if e.value is None or not tolerance[0] <= e.value <= tolerance[1]:
-        return f"{gap}: outside the tolerance of {span}, but chance alone can explain it with so few people."
-    return f"{gap}: too uncertain to place inside the tolerance of {span}."
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")
-
-
-def _size(item: Evidence) -> str:
-    detectable = item.detectable or 0.0
-    if item.estimate.contrast == "ratio" and detectable < 1:
-        return f"ratio of {1 - detectable:.3f}, or of {1 / (1 - detectable):.3f},"
-    return f"gap of {detectable:.3f}"
-
-
-def _finding(
-    item: Evidence, tolerance: tuple[float, float] | None, verdict: Verdict | None, text: str, family: str
+def _judged(
+    item: Evidence, tolerance: Span, claims: int, family: str, primary: bool, say: Say | None
 ) -> Finding:
-    if verdict == "inconclusive" and item.detectable is not None:
-        text += f" With this design a true {_size(item)} would have been found four times in five."
-    return Finding(
+    outer, inner = spans(item, claims)
+    verdict = place(item, tolerance, outer, inner, claims)
+    reach = None if verdict in ("disparity", "within tolerance") else reach_of(item, tolerance, claims)
+    made = Finding(
         estimate=item.estimate,
         tolerance=tolerance,
         verdict=verdict,
-        because=text,
         rests_on=item.rests_on,
-        detectable=item.detectable,
+        detectable=reach,
         family=family,
+        primary=primary,
+        simultaneous=outer,
+        equivalence=inner,
     )
+    return replace(made, because=told(made, item) if say is None else say(item, verdict, tolerance))
+
+
+def spans(item: Evidence, claims: int) -> tuple[Span | None, Span | None]:
+    """The simultaneous interval, and that of two one-sided tests, of one of `claims` claims."""
+    if item.interval is None:
+        return None, None
+    alpha = (1.0 - item.estimate.level) / claims
+    inside = item.inside or item.interval
+    return item.interval(1.0 - alpha), inside(1.0 - 2.0 * alpha)
+
+
+def place(
+    item: Evidence, tolerance: Span, outer: Span | None, inner: Span | None, claims: int = 1
+) -> Verdict:
+    """Where the intervals lie. A p by another (exact, rank) method must agree that there is a gap."""
+    low, high = tolerance
+    if outer is None or item.estimate.value is None or not outer[0] < outer[1]:
+        return "inconclusive"
+    null = null_of(item.estimate.contrast)
+    p, alpha = item.estimate.p_value, 1.0 - item.estimate.level
+    apart = not outer[0] <= null <= outer[1] and (p is None or p * claims <= alpha)
+    if apart and (outer[0] > high or outer[1] < low):
+        return "disparity"
+    if inner is not None and item.incomplete is None and low <= inner[0] and inner[1] <= high:
+        return "within tolerance"
+    return "gap" if apart else "inconclusive"
+
+
+def reach_of(item: Evidence, tolerance: Span, claims: int, wanted: float = 0.8) -> float | None:
+    """The smallest true gap that a design like this one calls a disparity with probability `wanted`.
+
+    The gap must clear the tolerance by as much as a test at α/m needs: `evenhand plan` asks this very function.
+    """
+    if not item.se or not math.isfinite(item.se) or not math.isfinite(tolerance[1]):
+        return None
+    alpha = (1.0 - item.estimate.level) / (claims * item.tests)
+    over = detectable(item.se, df=item.df, alpha=alpha, wanted=wanted)
+    if over is None:
+        return None
+    if item.log:
+        return math.exp(over + math.log(tolerance[1])) if tolerance[1] > 0 else None
+    return over + tolerance[1] - null_of(item.estimate.contrast)
+
+
+# --- sentences ------------------------------------------------------------------------------------------------------
+
+
+FACTS: Mapping[str, str] = {
+    "ratio": "{measure}: {one} has {value} times the value of {two}",
+    "AUC": "{measure}: a member of {one} scores above one of {two} with probability {value}",
+    "distance": "{measure}: the distributions of {one} and {two} are {value} apart",
+    "difference": "{measure}: {one} minus {two} is {value}",
+}
+"""What a claim says of two sides, by its contrast; others are told as differences."""
+
+
+def told(finding: Finding, item: Evidence) -> str:
+    """The sentence of a finding: it claims exactly what the intervals show."""
+    e = finding.estimate
+    outer, inner, tolerance = finding.simultaneous, finding.equivalence, finding.tolerance
+    if tolerance is None or e.value is None or outer is None:
+        return f"The data can tell neither: {e.why_not or 'there is no interval'}."
+    signed = e.contrast not in ("ratio", "AUC", "distance")
+    _, one, two = spoken(e.group, e.reference)
+    fact = FACTS.get(e.contrast, FACTS["difference"]).format(
+        measure=e.measure, one=one, two=two, value=_number(e.value, signed)
+    )
+    span = outer if finding.verdict != "within tolerance" or inner is None else inner
+    level = e.level if span is outer else 2 * e.level - 1
+    interval = f"{100 * level:g} % interval {_number(span[0], signed)} to {_number(span[1], signed)}"
+    text = f"{fact} ({interval}){_judgement(finding, tolerance)}"
+    if finding.verdict in ("inconclusive", "gap"):
+        text += _what_would_decide(finding, item)
+    return text
+
+
+def _judgement(finding: Finding, tolerance: Span) -> str:
+    outer, e = finding.simultaneous, finding.estimate
+    null = null_of(e.contrast)
+    bounds = (
+        f"±{tolerance[1]:g}" if tolerance[0] == -tolerance[1] else f"{tolerance[0]:.3g} to {tolerance[1]:.3g}"
+    )
+    if finding.verdict == "disparity":
+        return f": shown to be larger than the tolerance of {bounds}."
+    if finding.verdict == "within tolerance":
+        apart = outer is not None and not outer[0] <= null <= outer[1]
+        there = "there is a gap, and it" if apart else "whatever the true gap is, it"
+        return f": {there} is smaller than the tolerance of {bounds}."
+    if finding.verdict == "gap":
+        inside = e.value is not None and tolerance[0] <= e.value <= tolerance[1]
+        side = "inside" if inside else "beyond"
+        return (
+            f": there is a gap; whether it exceeds the tolerance of {bounds} is not settled (the estimate lies"
+            f" {side} it)."
+        )
+    return f": the data can tell neither that there is a gap nor that it is smaller than the tolerance of {bounds}."
+
+
+def _what_would_decide(finding: Finding, item: Evidence) -> str:
+    said = ""
+    if item.incomplete:
+        said += f" Not everything could be compared: {item.incomplete}."
+    if item.needed:
+        said += f" {item.needed}"
+    if finding.detectable is not None:
+        size = _size(finding)
+        said += f" With this design a true {size} would have been called a disparity four times in five."
+    return said
+
+
+def _size(finding: Finding) -> str:
+    reach = finding.detectable or 0.0
+    if finding.estimate.contrast == "ratio" and reach > 1:
+        return f"ratio of {1 / reach:.3f}, or of {reach:.3f},"
+    return f"gap of {reach:.3g}"
+
+
+def _number(value: float, signed: bool) -> str:
+    """Three digits after the point, more where the number is small."""
+    digits = 3 if abs(value) >= 0.01 or value == 0 else min(12, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:{'+' if signed else ''},.{digits}f}".replace("-", "−")

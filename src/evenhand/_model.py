@@ -17,7 +17,9 @@ IntArray: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Scalar: TypeAlias = str | int | float | bool | None
-Verdict: TypeAlias = Literal["disparity", "within tolerance", "inconclusive"]
+Verdict: TypeAlias = Literal["disparity", "gap", "inconclusive", "within tolerance"]
+Span: TypeAlias = tuple[float, float]
+"""The two ends of an interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +235,8 @@ class Estimate:
         given: the stratum, e.g. ``"sentiment=negative"``; None for all rows.
         value, low, high: the estimate and its interval; None where `why_not` says why. level: of the
             interval.
+        statistic, df: value ÷ standard error and its degrees of freedom, where the method has them; df is None for
+            a normal statistic.
         p_value, p_adjusted: two-sided unless `method` says otherwise; raw and after multiplicity.
         n: rows used. n_group, n_reference: rows on each side.
         units: sampled dimension → distinct units used, e.g. ``{"text": 40, "term": 80}``.
@@ -249,6 +253,8 @@ class Estimate:
     low: float | None = None
     high: float | None = None
     level: float = 0.95
+    statistic: float | None = None
+    df: float | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
     n: int = 0
@@ -260,7 +266,7 @@ class Estimate:
 
     def __post_init__(self) -> None:
         """No NaN or infinity ever stands for 'undefined': that is what `why_not` is for."""
-        for name in ("value", "low", "high", "p_value", "p_adjusted"):
+        for name in ("value", "low", "high", "statistic", "df", "p_value", "p_adjusted"):
             number = getattr(self, name)
             if number is None:
                 continue
@@ -288,12 +294,16 @@ class Finding:
         estimate: what was measured.
         tolerance: the two bounds of the contrast inside which groups count as treated alike, or None where
             the estimate is descriptive and no verdict was asked for.
-        verdict: `disparity`, `within tolerance`, `inconclusive`; None for descriptive estimates.
+        verdict: where the intervals lie (docs/decisions/0010): `disparity`, `gap`, `within tolerance`,
+            `inconclusive`; None for descriptive estimates.
         because: one sentence for a reader without statistics.
         rests_on: what carries the estimate, e.g. "carried by 1 of 40 names: Precious".
-        detectable: smallest true gap that this design would have detected with 80 % power, on the contrast's
-            scale.
-        family: the family of claims inside which p was adjusted.
+        detectable: smallest true gap that this design would have called a disparity four times in five, on the
+            contrast's scale.
+        family: the family of claims whose error is shared.
+        primary: whether the headline rests on it.
+        simultaneous: the interval that holds for the whole family: beyond the tolerance it shows a disparity.
+        equivalence: the interval of two one-sided tests: inside the tolerance it shows that any gap is smaller.
     """
 
     estimate: Estimate
@@ -303,6 +313,9 @@ class Finding:
     rests_on: str | None = None
     detectable: float | None = None
     family: str = ""
+    primary: bool = False
+    simultaneous: Span | None = None
+    equivalence: Span | None = None
 
 
 ChartKind: TypeAlias = Literal[

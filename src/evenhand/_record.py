@@ -17,8 +17,10 @@ from evenhand._errors import UsageError
 from evenhand._json import (
     ESTIMATE_FIELDS,
     FINDING_FIELDS,
+    RULE,
     SCHEMA,
     SEVERITY,
+    SPANS,
     check_schema,
     clean,
     dumps,
@@ -32,7 +34,7 @@ from evenhand._json import (
     one_of,
     plain,
     plain_exhibit,
-    tolerance_out,
+    span_out,
 )
 from evenhand._model import Exhibit, Finding, Scalar, Verdict
 
@@ -53,17 +55,24 @@ TABLE: dict[str, str] = {
     "low": "double",
     "high": "double",
     "level": "double",
+    "statistic": "double",
+    "df": "double",
     "p_value": "double",
     "p_adjusted": "double",
     "n": "int64",
     "n_units": "int64",
     "method": "string",
+    "primary": "bool",
     "verdict": "string",
     "why_not": "string",
     "n_group": "int64",
     "n_reference": "int64",
     "tolerance_low": "double",
     "tolerance_high": "double",
+    "simultaneous_low": "double",
+    "simultaneous_high": "double",
+    "equivalence_low": "double",
+    "equivalence_high": "double",
     "detectable": "double",
     "family": "string",
     "because": "string",
@@ -105,6 +114,7 @@ class Record:
         counts: what was asked and what failed, e.g. ``{"probes": 3200, "failed": 0}``.
         provenance: subject id, data digests, seeds, versions, the call itself, when it was made.
         complete: False where the audit stopped early (budget, failures, interruption).
+        rule: by which the verdicts were reached: 2, or 1 for results of evenhand 0.1.
     """
 
     audit: str
@@ -115,6 +125,7 @@ class Record:
     counts: Mapping[str, int] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
+    rule: int = RULE
 
     def __post_init__(self) -> None:
         if not KIND.fullmatch(self.audit):
@@ -139,9 +150,16 @@ class Record:
         return {verdict: counted[verdict] for verdict in SEVERITY}
 
     @property
+    def primary(self) -> tuple[Finding, ...]:
+        """The findings that make the headline; every judged one where none was declared primary."""
+        judged = tuple(f for f in self.findings if f.verdict is not None)
+        return tuple(f for f in judged if f.primary) or judged
+
+    @property
     def verdict(self) -> Verdict | None:
-        """The worst verdict of any finding; None where nothing was held against a tolerance."""
-        return next((verdict for verdict, n in self.verdicts.items() if n), None)
+        """The headline: the worst verdict of the primary claims; None where nothing was held against a tolerance."""
+        found = {f.verdict for f in self.primary}
+        return next((verdict for verdict in SEVERITY if verdict in found), None)
 
     def table(self) -> pyarrow.Table:
         """One row a finding. Column types are fixed, also without rows.
@@ -167,6 +185,7 @@ def encode(result: Record) -> str:
         "audit": dumps(result.audit),
         "title": dumps(clean(result.title)),
         "complete": dumps(bool(result.complete)),
+        "rule": dumps(result.rule),
         "verdict": dumps(result.verdict),
         "counts": dumps(result.counts),
         "findings": lines("[", [dumps(finding_out(f)) for f in result.findings], "]"),
@@ -199,7 +218,16 @@ def decode(kind: type[R], doc: Mapping[str, Any]) -> R:
         counts=doc["counts"],
         provenance=doc["provenance"],
         complete=doc["complete"],
+        rule=_rule_in(doc),
     )
+
+
+def _rule_in(doc: Mapping[str, Any]) -> int:
+    """Results of schema 1 keep their rule beside their verdicts."""
+    if str(doc["schema"]).endswith("/1"):
+        return 1
+    expect(doc, "result", rule=(int,))
+    return int(doc["rule"])
 
 
 def _note_in(part: Any, where: str) -> Note:
@@ -211,8 +239,10 @@ def _note_in(part: Any, where: str) -> Note:
 
 
 def _row(finding: Finding) -> dict[str, Scalar]:
-    low, high = tolerance_out(finding) or (None, None)
     estimate = {name: getattr(finding.estimate, name) for name in ESTIMATE_FIELDS if name != "units"}
-    judged = {name: getattr(finding, name) for name in FINDING_FIELDS if name != "tolerance"}
-    row = {**estimate, **judged, "n_units": finding.estimate.n_units}
-    return {**plain(row), "tolerance_low": low, "tolerance_high": high}
+    judged = {name: getattr(finding, name) for name in FINDING_FIELDS if name not in SPANS}
+    spans: dict[str, float | None] = {}
+    for name in SPANS:
+        low, high = span_out(getattr(finding, name)) or (None, None)
+        spans |= {f"{name}_low": low, f"{name}_high": high}
+    return {**plain({**estimate, **judged, "n_units": finding.estimate.n_units}), **spans}

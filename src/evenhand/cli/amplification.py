@@ -100,7 +100,7 @@ def amplification(
     seeds: Annotated[int, Option(help="Times each attacker is trained.")] = 3,
     draws: Annotated[int, Option(help="Bootstrap resamples of images.")] = 1000,
     level: shared.Level = 0.95,
-    correction: shared.Correction = "holm",
+    correction: shared.Correction = "single-step",
     seed: shared.Seed = 0,
     out: shared.Out = None,
 ) -> None:

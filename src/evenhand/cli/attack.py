@@ -104,7 +104,7 @@ def attack(
         Option(help="Excess of the flip rate over placebos that counts as even-handed, declared beforehand."),
     ] = 0.05,
     level: shared.Level = 0.95,
-    correction: shared.Correction = "holm",
+    correction: shared.Correction = "single-step",
     limit: shared.Vocabulary = None,
     fold_case: shared.FoldCase = False,
     seed: shared.Seed = 0,

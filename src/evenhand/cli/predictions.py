@@ -108,7 +108,7 @@ def predictions(
         ),
     ] = False,
     level: shared.Level = 0.95,
-    correction: shared.Correction = "holm",
+    correction: shared.Correction = "single-step",
     replicates: Annotated[
         int,
         Option(help="Bootstrap replicates of the regression table, as a check of the intervals; 0 for none."),

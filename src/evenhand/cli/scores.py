@@ -54,7 +54,7 @@ def scores(
     threshold: shared.Threshold = None,
     tolerance: shared.Tolerance = 0.1,
     level: shared.Level = 0.95,
-    correction: shared.Correction = "holm",
+    correction: shared.Correction = "single-step",
     seed: shared.Seed = 0,
     out: shared.Out = None,
 ) -> None:

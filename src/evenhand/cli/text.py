@@ -55,7 +55,7 @@ def text(
     control: Annotated[bool, Option(help="Also ask each text without its term.")] = True,
     tolerance: shared.Tolerance = 0.1,
     level: shared.Level = 0.95,
-    correction: shared.Correction = "holm",
+    correction: shared.Correction = "single-step",
     seed: shared.Seed = 0,
     repeats: shared.Repeats = 1,
     batch_size: shared.BatchSize = 1_000,

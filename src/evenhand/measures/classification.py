@@ -77,23 +77,31 @@ class ScoredSums(Sums, Protocol):
         ...
 
 
-def _odds(a: Sums, b: Sums, level: float, seed: int) -> tuple[Inference, Inference]:
-    """The gaps of the true and of the false positive rate."""
-    return rate_gap(TPR, a, b, level, seed), rate_gap(FPR, a, b, level, seed)
+def _odds(a: Sums, b: Sums, seed: int) -> Callable[[float], tuple[Inference, Inference]]:
+    """Level → the gaps of the true and of the false positive rate."""
+    return lambda level: (rate_gap(TPR, a, b, level, seed), rate_gap(FPR, a, b, level, seed))
 
 
 def _equalised(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    return larger_of(*_odds(a, b, 1 - (1 - level) / 2, seed), ("true", "false"), level)
+    return larger_of(_odds(a, b, seed), ("true", "false"), level)
 
 
 def _average(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    return mean_of(*_odds(a, b, level, seed), level)
+    return mean_of(_odds(a, b, seed), level)
+
+
+LEAST_AUC = 10
+"""Cases of either class that the AUC of a group needs for an interval."""
 
 
 def group_auc(c: ScoredSums, level: float) -> Inference:
     """The AUC of the scores within one group."""
     if c.positives is None or c.negatives is None:
         return Inference(level=level, method="DeLong", why_not="no scores or no outcomes")
+    fewest = min(c.positives.n, c.negatives.n)
+    if fewest < LEAST_AUC:
+        why = f"a group has {fewest} case{'s' * (fewest != 1)} of one class; at least {LEAST_AUC} are needed"
+        return Inference(level=level, method="DeLong", why_not=why)
     found = auc(c.positives, c.negatives, level=level)
     return found if found.value is not None else found.with_(why_not="a group lacks one of the two classes")
 
@@ -124,6 +132,8 @@ IMPACT = Measure(
     worst=True,
     better="higher",
     reference="P(ŷ = 1) of the group ÷ that of the reference (29 CFR 1607.4 D)",
+    primary=True,
+    least=1,
 )
 SELECTED = Measure(
     name="selection rate",
@@ -135,6 +145,8 @@ SELECTED = Measure(
     tolerance=0.1,
     better="higher",
     reference="P(ŷ = 1)",
+    judged=False,
+    least=1,
 )
 BASE = Measure(name="base rate", terms=("act",), hits=lambda m: m["act"], trials=_one, reference="P(y = 1)")
 TPR = Measure(
@@ -148,6 +160,7 @@ TPR = Measure(
     family="accuracy",
     better="higher",
     reference="P(ŷ = 1 | y = 1) (Hardt, Price & Srebro 2016)",
+    primary=True,
 )
 FPR = Measure(
     name="false positive rate",
@@ -168,6 +181,7 @@ ODDS = Measure(
     tolerance=0.1,
     family="accuracy",
     reference="the larger of the TPR and FPR gaps (Hardt, Price & Srebro 2016)",
+    judged=False,
 )
 AVERAGE_ODDS = ODDS.with_(
     name="average odds", infer=_average, reference="mean of the TPR and FPR gaps (Bellamy et al. 2018)"
@@ -218,6 +232,7 @@ FOR = Measure(
     family="accuracy",
     better="lower",
     reference="P(y = 1 | ŷ = 0)",
+    judged=False,
 )
 NPV = Measure(
     name="negative predictive value",
@@ -292,10 +307,11 @@ BRIER = Measure(
     contrast="ratio",
     tolerance=0.8,
     family="accuracy",
-    least=2,
     linear=True,
     better="lower",
     reference="E[(s − y)²]",
+    judged=False,
+    least=10,
 )
 BIAS = Measure(
     name="calibration in the large",
@@ -304,9 +320,9 @@ BIAS = Measure(
     infer=difference,
     tolerance=0.1,
     family="accuracy",
-    least=2,
     linear=True,
     reference="E[s] − P(y = 1): above 0 the scores promise too much",
+    least=10,
 )
 POSITIVE_BALANCE = Measure(
     name="balance for the positive class",
@@ -315,10 +331,12 @@ POSITIVE_BALANCE = Measure(
     infer=difference,
     tolerance=0.1,
     family="accuracy",
-    least=2,
     linear=True,
     better="higher",
     reference="E[s | y = 1] (Kleinberg, Mullainathan & Raghavan 2017)",
+    judged=False,
+    cases=lambda m: m["act"],
+    least=15,
 )
 NEGATIVE_BALANCE = Measure(
     name="balance for the negative class",
@@ -327,10 +345,12 @@ NEGATIVE_BALANCE = Measure(
     infer=difference,
     tolerance=0.1,
     family="accuracy",
-    least=2,
     linear=True,
     better="lower",
     reference="E[s | y = 0] (Kleinberg, Mullainathan & Raghavan 2017)",
+    judged=False,
+    cases=lambda m: 1 - m["act"],
+    least=15,
 )
 
 ROWS: tuple[Measure, ...] = tuple(row for row in list(globals().values()) if isinstance(row, Measure))

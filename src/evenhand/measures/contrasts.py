@@ -8,6 +8,7 @@ the table, so its p-value is Fisher's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from evenhand.measures.row import Measure, Sums
 from evenhand.stats import tails
 from evenhand.stats.auc import correlation_difference
-from evenhand.stats.interval import Inference, bounds, from_standard_error, quantile, tail
+from evenhand.stats.interval import Inference, bounds, from_standard_error, quantile
 from evenhand.stats.moments import Means, Moments, estimate, gradient
 from evenhand.stats.rates import fisher_exact, katz, miettinen_nurminen, newcombe
 
@@ -33,7 +34,7 @@ def difference(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Infer
     (x, s), (y, t) = _error(row, one), _error(row, two)
     welch = row.linear and row.terms == ("p",)
     method = "difference of means, Welch's t" if welch else f"difference of {row.name}, delta method"
-    return _from_parts(x - y, s, t, one, two, level, method, row.least)
+    return _from_parts(row, x - y, (s, t), (one, two), level, method)
 
 
 def ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
@@ -42,9 +43,9 @@ def ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     (x, s), (y, t) = _error(row, one), _error(row, two)
     method = f"ratio of {row.name}, delta method on the log scale"
     if not (x > 0 and y > 0):
-        why = _why(one, two) or "a value is 0 or undefined, so the ratio has no scale"
+        why = _why(row, one, two) or "a value is 0 or undefined, so the ratio has no scale"
         return Inference(level=level, method=method, why_not=why)
-    return from_log(_from_parts(float(np.log(x / y)), s / x, t / y, one, two, level, method, row.least))
+    return from_log(_from_parts(row, float(np.log(x / y)), (s / x, t / y), (one, two), level, method))
 
 
 def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
@@ -54,7 +55,7 @@ def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
         raise TypeError(row.name)
     one, two, together = a.moments, b.moments, row.together
     method = "Cohen's d, pooled with ddof 1, delta method; p is Welch's"
-    why = _why(one, two)
+    why = _why(row, one, two)
     if why:
         return Inference(level=level, method=method, why_not=why)
     n, m = one.n_effective, two.n_effective
@@ -68,7 +69,7 @@ def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
         gradient(lambda y: together(left, y, n, m), right),
     )
     s, t = (max(_delta(f, row.terms, slope), 0.0) ** 0.5 for f, slope in zip((one, two), slopes, strict=True))
-    found = _from_parts(value, s, t, one, two, level, method, row.least)
+    found = _from_parts(row, value, (s, t), (one, two), level, method)
     if found.low is None:
         return found
     means = row.with_(terms=("p",), of=lambda m: m["p"], linear=True)
@@ -90,24 +91,32 @@ def _error(row: Measure, m: Moments) -> tuple[float, float]:
     return value, se * float(np.sqrt(n / (n - 4))) * excess
 
 
-def _why(a: Moments, b: Moments, need: int = 2) -> str | None:
+def _why(row: Measure, a: Moments, b: Moments) -> str | None:
     for who, m in (("group", a), ("reference", b)):
-        if m.n < need:
-            return f"the {who} has {m.n} row{'s' * (m.n != 1)} here; at least {need} are needed"
+        n = row.cases_in(m)
+        if n < row.least:
+            what = "case" if row.cases or row.trials else "row"
+            return f"the {who} has {n:.4g} {what}{'s' * (n != 1)} here; at least {row.least} are needed"
     return None
 
 
 def _from_parts(
-    value: float, s: float, t: float, a: Moments, b: Moments, level: float, method: str, need: int = 2
+    row: Measure,
+    value: float,
+    errors: tuple[float, float],
+    sides: tuple[Moments, Moments],
+    level: float,
+    method: str,
 ) -> Inference:
-    why = _why(a, b, need)
+    why = _why(row, *sides)
     if why is not None or not np.isfinite(value):
         known = float(value) if np.isfinite(value) else None
         return Inference(
             value=known, level=level, method=method, why_not=why or "undefined: a group does not vary"
         )
-    variance = s**2 + t**2
-    parts = s**4 / max(a.n_effective - 1, 1e-9) + t**4 / max(b.n_effective - 1, 1e-9)
+    variance = sum(s**2 for s in errors)
+    sizes = [m.n_effective if row.cases is None else row.cases_in(m) for m in sides]
+    parts = sum(s**4 / max(n - 1, 1e-9) for s, n in zip(errors, sizes, strict=True))
     df = variance**2 / parts if parts > 0 else None
     # A standard error that is rounding error of equal numbers is none.
     se = float(np.sqrt(variance))
@@ -257,15 +266,13 @@ def log_share(row: Measure, m: Moments) -> tuple[float, float]:
 
 def rate_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     """Difference of two rates, each of its own trials: Newcombe's interval and the score test."""
+    why = _why(row, a.moments, b.moments)
     x, n, _ = counts_of(row, a.moments)
     y, m, _ = counts_of(row, b.moments)
-    if min(n, m) < 1e-9:
-        who = "group" if n < 1e-9 else "reference"
-        why = f"the {who} has no case to count {row.name} on"
-        return Inference(level=level, method="Newcombe", why_not=why)
-    found = newcombe(x, n, y, m, level=level)
-    alike = (x in (0, n)) and (y in (0, m)) and x / n == y / m
-    return found.with_(p_value=None if alike and min(n, m) < 2 else found.p_value)
+    if why is not None:
+        value = x / n - y / m if min(n, m) > 1e-9 else None
+        return Inference(value=value, level=level, method="Newcombe", why_not=why)
+    return newcombe(x, n, y, m, level=level)
 
 
 def label_ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
@@ -278,6 +285,34 @@ def label_ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Infe
     return rate_ratio(x, n, y, m, level, exact=small, counted=one and two)
 
 
+def larger_of(
+    gaps: Callable[[float], tuple[Inference, Inference]], names: tuple[str, str], level: float
+) -> Inference:
+    """The larger of two gaps, whichever its direction: lower end corrected for the choice (Bonferroni for two), upper
+    end that of either gap (intersection–union). A gap that is undefined may be as large as 1.
+
+    Args:
+        gaps: level → the two gaps, differences of rates.
+    """
+    corrected, plain = gaps(1 - (1 - level) / 2), gaps(level)
+    known = [i for i in (0, 1) if plain[i].low is not None]
+    if not known:
+        return Inference(level=level, method="odds", why_not=plain[0].why_not or plain[1].why_not)
+    shown = max(known, key=lambda i: abs(plain[i].value or 0.0) / max(normal_error(plain[i]), 1e-300))
+    low = max(max(corrected[i].low or 0.0, -(corrected[i].high or 0.0), 0.0) for i in known)
+    high = max(max(abs(plain[i].low or 0.0), abs(plain[i].high or 0.0)) for i in known)
+    ps = [p for i in known if (p := plain[i].p_value) is not None]
+    lost = "" if len(known) == 2 else f"; the {names[1 - known[0]]} positive rate cannot be compared"
+    return Inference(
+        value=abs(plain[shown].value or 0.0),
+        low=min(low, high),
+        high=high if len(known) == 2 else 1.0,
+        p_value=min(1.0, 2 * min(ps)) if ps else None,
+        level=level,
+        method=f"the larger gap is that of the {names[shown]} positive rate; Newcombe's intervals, Bonferroni for two{lost}",
+    )
+
+
 def normal_error(found: Inference) -> float:
     """The standard error that an interval would have if it were normal; NaN without one."""
     if found.low is None or found.high is None:
@@ -285,38 +320,35 @@ def normal_error(found: Inference) -> float:
     return (found.high - found.low) / 2 / quantile(0.5 + found.level / 2, None)
 
 
-def larger_of(found: Inference, other: Inference, names: tuple[str, str], level: float) -> Inference:
-    """The larger of two gaps whose intervals were made at half the error each (Bonferroni for two)."""
-    if found.value is None or other.value is None:
-        return Inference(level=level, method="odds", why_not=found.why_not or other.why_not)
-    first = abs(found.value) >= abs(other.value)
-    worse = found if first else other
-    return worse.with_(
-        p_value=None if worse.p_value is None else min(1.0, 2 * worse.p_value),
-        level=level,
-        method=f"the larger gap is that of the {names[0 if first else 1]} positive rate; Newcombe's"
-        " interval and score"
-        " test, Bonferroni for two",
-    )
+def mean_of(gaps: Callable[[float], tuple[Inference, Inference]], level: float) -> Inference:
+    """The mean of two gaps of different people: hybrid of their intervals (Zou & Donner 2008); p inverts it."""
+    method = "mean of the TPR and FPR gaps, hybrid of Newcombe's intervals (Zou & Donner)"
+
+    def ends(at: float) -> tuple[float, float, float] | None:
+        found = np.array([(i.value, i.low, i.high) for i in gaps(at)], dtype=float)
+        if not np.isfinite(found).all():
+            return None
+        value = float(found[:, 0].sum()) / 2
+        low, high = (float(np.hypot(*(found[:, 0] - found[:, k]))) / 2 for k in (1, 2))
+        return value, value - low, value + high
+
+    at = ends(level)
+    if at is None:
+        why = next((i.why_not for i in gaps(level) if i.why_not), "a rate has no case")
+        return Inference(level=level, method=method, why_not=why)
+    return Inference(value=at[0], low=at[1], high=at[2], p_value=inverted(ends), level=level, method=method)
 
 
-def mean_of(found: Inference, other: Inference, level: float) -> Inference:
-    """The mean of two gaps of different people: hybrid of their intervals (Zou & Donner 2008)."""
-    if found.value is None or other.value is None:
-        return Inference(level=level, method="odds", why_not=found.why_not or other.why_not)
-    ends = np.array([(i.value, i.low, i.high) for i in (found, other)], dtype=float)
-    value = float(ends[:, 0].sum()) / 2
-    low = value - float(np.hypot(*(ends[:, 0] - ends[:, 1]))) / 2
-    high = value + float(np.hypot(*(ends[:, 2] - ends[:, 0]))) / 2
-    errors = [normal_error(i) for i in (found, other)]
-    se = float(np.hypot(errors[0], errors[1])) / 2
-    with np.errstate(all="ignore"):
-        known = bool(np.isfinite(ends[:, 0] / np.array(errors)).all())
-    return Inference(
-        value=value,
-        low=low,
-        high=high,
-        p_value=tail(value / se, None) if se > 0 and known else None,
-        level=level,
-        method="mean of the TPR and FPR gaps, hybrid of Newcombe's intervals (Zou & Donner)",
-    )
+def inverted(ends: Callable[[float], tuple[float, float, float] | None], null: float = 0.0) -> float:
+    """The p-value that agrees with an interval: 1 − the largest level at which it excludes `null` (to 1e-6).
+
+    >>> round(inverted(lambda level: (1.0, 1.0 - quantile(0.5 + level / 2, None), 3.0)), 4)
+    0.3173
+    """
+    low, high = 0.0, 1.0 - 1e-12
+    for _ in range(40):
+        middle = (low + high) / 2
+        found = ends(middle)
+        excludes = found is not None and not found[1] <= null <= found[2]
+        low, high = (middle, high) if excludes else (low, middle)
+    return float(1.0 - low)

@@ -119,6 +119,7 @@ def at_quantile(q: float) -> tuple[Measure, Measure]:
             of=lambda m: m[term],
             infer=selection_gap,
             tolerance=0.1,
+            judged=False,
             better="higher",
             reference="P(ŷ > Q) of the group − that of the reference; Newcombe (1998), method 10",
         ),
@@ -151,6 +152,7 @@ MEAN = Measure(
     widest=True,
     pooled=True,
     reference="E[ŷ]",
+    judged=False,
 )
 SD = Measure(
     name="score standard deviation",
@@ -168,6 +170,7 @@ STANDARDISED = Measure(
     top=True,
     worst=True,
     reference="Cohen's d: difference of means ÷ the standard deviation pooled with ddof 1 (Cohen 1988)",
+    primary=True,
 )
 AUC = Measure(
     name="adverse-impact AUC",
@@ -177,6 +180,7 @@ AUC = Measure(
     contrast="AUC",
     tolerance=0.06,
     reference="P(ŷ of the group > ŷ of the reference) + ½P(=); DeLong, DeLong & Clarke-Pearson (1988)",
+    judged=False,
 )
 SMIRNOV = Measure(
     name="Kolmogorov–Smirnov distance",
@@ -184,6 +188,7 @@ SMIRNOV = Measure(
     contrast="distance",
     tolerance=0.1,
     reference="max |F_a − F_b| of the predictions (Smirnov 1948)",
+    judged=False,
 )
 WASSERSTEIN = Measure(
     name="Wasserstein distance",
@@ -192,6 +197,7 @@ WASSERSTEIN = Measure(
     tolerance=0.2,
     unit="sd of predictions",
     reference="∫ |F_a − F_b| of the predictions",
+    judged=False,
 )
 VALIDITY = Measure(
     name="concurrent validity",
@@ -230,6 +236,7 @@ MAE = Measure(
     linear=True,
     better="lower",
     reference="E|ŷ − y|",
+    judged=False,
 )
 R2 = Measure(
     name="R²",
@@ -249,6 +256,7 @@ RESIDUAL = Measure(
     least=2,
     linear=True,
     reference="E[ŷ − y]: above 0 the model predicts too much",
+    primary=True,
 )
 SLOPE = Measure(
     name="calibration slope",
@@ -273,6 +281,7 @@ INTERCEPT = Measure(
     shifts=True,
     reference="the outcome that y = a + b·ŷ of the group gives at the average prediction of all rows (Cox"
     " 1958)",
+    judged=False,
 )
 COVERAGE = Measure(
     name="interval coverage",
@@ -318,6 +327,7 @@ EXPOSURE = Measure(
     linear=True,
     better="higher",
     reference="mean of 1/log₂(1 + rank), see evenhand.measures.ranking",
+    primary=True,
 )
 
 ROWS: tuple[Measure, ...] = tuple(row for row in list(globals().values()) if isinstance(row, Measure))

@@ -18,8 +18,11 @@ from evenhand.stats.moments import Means, Moments, Smooth
 ContrastName: TypeAlias = Literal["difference", "ratio", "AUC", "distance"]
 Unit: TypeAlias = Literal["", "sd of predictions", "sd of outcomes"]
 Family: TypeAlias = Literal["outcomes", "accuracy", "top of the scores"]
-NULLS: dict[ContrastName, float] = {"difference": 0.0, "ratio": 1.0, "AUC": 0.5, "distance": 0.0}
-"""The value of a contrast where two groups are equal."""
+
+
+def null_of(contrast: str) -> float:
+    """The value of a contrast where two groups are equal; 0 for those that are differences under another name."""
+    return {"ratio": 1.0, "AUC": 0.5}.get(contrast, 0.0)
 
 
 class Sums(Protocol):
@@ -53,13 +56,17 @@ class Measure:
         infer: how two groups' sums become an inference; None for a measure that is only described.
         contrast: what a claim says of two groups. tolerance: the default, of a ratio the lower bound; None
             for no claim.
+        judged: False for a claim that tells the fact of another one on another scale: it is described, and
+            judged only where a tolerance is declared for it.
         unit: what the tolerance is counted in. key: the name under which a user sets the tolerance, if not
             `name`.
         family: the claims with which it is judged together.
-        least: rows of each side below which there is no interval.
+        cases: the share of rows that its denominator conditions on; None for all of them, or the trials of a rate.
+        least: cases of each side below which there is no interval.
         linear: a mean, whose delta variance needs no widening. tails: excess kurtosis that widens it further.
         log: its interval is made on the log scale, as every ratio's is. shifts: it moves with the origin of
             the scores.
+        primary: the headline rests on it, unless the user says otherwise.
         top: also claimed of the top of the scores. widest: also claimed of the widest of several gaps.
         worst: also claimed of the worst subgroup. pooled: also claimed with a stratum held equal.
         better: which direction is better for a group, or None where neither is.
@@ -79,14 +86,17 @@ class Measure:
     infer: Infer | None = None
     contrast: ContrastName = "difference"
     tolerance: float | None = None
+    judged: bool = True
     unit: Unit = ""
     key: str = ""
     family: Family = "outcomes"
+    cases: Smooth | None = None
     least: int = 5
     linear: bool = False
     tails: Callable[[Moments], float] | None = None
     log: bool = False
     shifts: bool = False
+    primary: bool = False
     top: bool = False
     widest: bool = False
     worst: bool = False
@@ -110,6 +120,11 @@ class Measure:
         if self.hits is None or self.trials is None:
             raise TypeError(self.name)
         return self.hits(means) / self.trials(means)
+
+    def cases_in(self, m: Moments) -> float:
+        """How many cases of a group the measure rests on; with weights the effective number."""
+        share = self.trials or self.cases
+        return m.n if share is None else m.n_effective * max(float(share(m.means)), 0.0)
 
     def with_(self, **changes: Any) -> Measure:
         """A copy with some fields changed."""

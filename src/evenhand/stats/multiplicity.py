@@ -13,6 +13,24 @@ from evenhand.stats.interval import Inference, check_level, from_standard_error
 from evenhand.stats.studentized import range_quantile, range_tail
 
 
+def bonferroni(p_values: Sequence[float | None]) -> list[float | None]:
+    """Single-step adjusted p-values: p times the number of claims, in agreement with intervals at level 1 − α/m.
+
+    Args:
+        p_values: raw p in [0, 1]; None (undefined) is no member of the family and stays None.
+
+    Raises:
+        UsageError: `bad-p-value`.
+
+    Source: Dunn (1961), Multiple comparisons among means.
+
+    >>> bonferroni([0.01, 0.04, None])
+    [0.02, 0.08, None]
+    """
+    p, known = _known(p_values)
+    return _back(np.minimum(1.0, p * len(p)), known)
+
+
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Holm's step-down adjusted p-values: the chance of any false alarm in the family stays below α.
 

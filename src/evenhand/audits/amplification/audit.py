@@ -52,7 +52,7 @@ def audit_amplification(
     seeds: int = 3,
     draws: int = 1000,
     level: float = 0.95,
-    correction: Correction = "holm",
+    correction: Correction = "single-step",
     seed: int = 0,
 ) -> Result:
     """Measure how much more tightly `outputs` tie groups of people to items than `train` does.

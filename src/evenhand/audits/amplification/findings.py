@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from evenhand._estimate import Evidence, evidence, exact_where_constant
+from evenhand._estimate import Evidence, evidence
 from evenhand._judge import judge
 from evenhand._model import Estimate, Finding, FloatArray, Verdict
 from evenhand.audits.amplification.resampling import Judging, Resampled, Summary
+from evenhand.stats.few_units import allowing_for
 from evenhand.stats.interval import Inference, from_standard_error, quantile, tail
 
 MIN_IMAGES = 10
@@ -81,7 +82,7 @@ def _inference(done: Resampled, summary: Summary, value: float, judging: Judging
         method=method,
         detail={"units": {"image": done.images}},
     )
-    return exact_where_constant(made)
+    return allowing_for(made, done.images, "image" if done.boot else "mention")
 
 
 def _thin(done: Resampled, summary: Summary, judging: Judging) -> float:
@@ -174,8 +175,6 @@ def _say(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> st
             f"{gap}: the outputs tie items to groups more tightly than the data did, by more than {bound}"
             " and more than chance explains."
         )
-    if item.blind:
-        return f"{gap}: outputs and data have the same shares in every resample."
     if verdict == "within tolerance":
         return f"{gap}: whatever the amplification is, it is smaller than {bound}."
     if e.low <= 0.0 <= e.high:
@@ -226,7 +225,7 @@ def item_inference(done: Resampled, g: int, i: int, level: float) -> Inference:
             method="the same mentions",
             detail={"n_a": int(sides[1][1]), "n_b": int(sides[0][1])},
         )
-        return exact_where_constant(made)
+        return allowing_for(made, int(min(sides[0][1], sides[1][1])), "mention")
     middle, reach = shrunk[1] - shrunk[0], se * quantile(0.5 + level / 2, None)
     return Inference(
         value=value,

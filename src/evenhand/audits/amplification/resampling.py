@@ -30,7 +30,7 @@ class Judging:
     item_tolerance: float | None = None
     draws: int = 1000
     level: float = 0.95
-    correction: Correction = "holm"
+    correction: Correction = "single-step"
     seed: int = 0
 
     def of(self, statistic: Statistic) -> float | None:

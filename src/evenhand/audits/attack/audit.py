@@ -71,7 +71,7 @@ def attack(
     holdout: float = 0.5,
     tolerance: float = 0.05,
     level: float = 0.95,
-    correction: Correction = "holm",
+    correction: Correction = "single-step",
     seed: int = 0,
     limit: int | None = None,
     fold_case: bool = False,

@@ -41,7 +41,9 @@ def tolerances(given: Mapping[str, Any] | None, task: Task) -> dict[str, Any]:
     rows = (
         classification.ROWS if task == "classification" else (*regression.at_quantile(0.8), *regression.ROWS)
     )
-    merged: dict[str, Any] = {r.tolerance_name: r.tolerance for r in rows if r.tolerance is not None}
+    merged: dict[str, Any] = {
+        r.tolerance_name: r.tolerance if r.judged else None for r in rows if r.tolerance is not None
+    }
     if given is not None and not isinstance(given, Mapping):
         raise UsageError(
             "bad-tolerance",

@@ -62,7 +62,7 @@ def audit_predictions(
     law: str | None = None,
     suggest_threshold: bool = False,
     level: float = 0.95,
-    correction: Correction = "holm",
+    correction: Correction = "single-step",
     replicates: int = 0,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -149,6 +149,7 @@ def audit_predictions(
         analysis.note(
             "no-bootstrap", "Only the regression table is bootstrapped: the intervals are the closed forms."
         )
+    analysis.settle(correction)
     who = Path(data).name if isinstance(data, str | os.PathLike) else "a table"
     if hasattr(y_pred, "predict"):
         who = type(y_pred).__name__

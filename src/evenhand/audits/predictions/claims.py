@@ -51,7 +51,10 @@ def number_measures(scale: Scale, quantiles: Sequence[float]) -> list[Measure]:
     """The claimed measures of numbers: at the quantiles first."""
     at = [numbers.at_quantile(q) for q in quantiles]
     rows = [*(impact for impact, _ in at), *(gap for _, gap in at), *numbers.ROWS]
-    return [r for r in rows if r.tolerance is not None and set(r.terms) - WITHOUT_TERMS <= set(scale.terms)]
+    known = [r for r in rows if r.tolerance is not None and set(r.terms) - WITHOUT_TERMS <= set(scale.terms)]
+    # Of a ranking the places are what people get: the headline rests on exposure, not on the scores behind it.
+    ranked = numbers.EXPOSURE in known
+    return [r.with_(primary=r.primary and (r is numbers.EXPOSURE) == ranked) for r in known]
 
 
 def label_claims(known: Collection[str], declared: Declared) -> list[Claim[ClassCell]]:
@@ -84,7 +87,7 @@ def _infer(row: Measure, seed: int) -> Callable[[Cell, Cell, float], Inference]:
 
 
 def _top(row: Measure) -> Measure:
-    return row.with_(least=max(row.least, LEAST_TOP))
+    return row.with_(least=max(row.least, LEAST_TOP), primary=False)
 
 
 def _of_top(row: Measure, seed: int, a: Cell, b: Cell, level: float) -> Inference:

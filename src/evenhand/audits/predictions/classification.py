@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from evenhand._analysis import Analysis
 from evenhand._compare import (
@@ -64,11 +65,12 @@ def _attribute(
     )
     reference = reference_of(cells, attribute, declared, analysis, size=lambda c: c.moments.weight)
     family = str(attribute) if given is None else f"{attribute}, {given}"
-    analysis.findings += compare(against(cells, reference), claims, declared, family=family, given=given)
+    mine = claims if not attribute.crossed else [replace(c, primary=False) for c in claims]
+    compare(against(cells, reference), mine, declared, analysis, family=family, given=given)
     if given is None:
-        analysis.findings += widest(cells, claims, declared, family=f"{attribute}, widest gap")
+        widest(cells, claims, declared, analysis, family=f"{attribute}, widest gap")
         if attribute.crossed:
-            analysis.findings += worst_subgroup(cells, all_others(cells), claims, declared, attribute)
+            worst_subgroup(cells, all_others(cells), claims, declared, analysis, attribute)
     add_classification(analysis, cells, attribute, declared, given)
     for name, levels in source.strata.items():
         within = [(level, source.cells(attribute, (name, level))) for level in levels]
@@ -78,7 +80,7 @@ def _attribute(
             if held is not None and len(own) > 1:
                 where = " and ".join(x for x in (given, f"{name}={level}") if x)
                 strata.append((where, against(own, held)))
-        analysis.findings += within_strata(strata, claims, declared, attribute)
+        within_strata(strata, claims, declared, analysis, attribute)
         add_conditional(analysis, [c.label for c in cells], [c for _, c in within], attribute, name, given)
 
 

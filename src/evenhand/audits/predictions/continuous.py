@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,14 @@ import numpy as np
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared
 from evenhand._estimate import evidence
-from evenhand._judge import judge, tolerance_of
+from evenhand._judge import judge
 from evenhand._model import Estimate, Exhibit, FloatArray
 from evenhand.audits.predictions.rows import Rows
 from evenhand.stats.auc import correlation
 from evenhand.stats.distance import dependence_bounds, distance_correlation
 from evenhand.stats.interval import Inference
 
-TOLERANCE = 0.1
+TOLERANCE = (-0.1, 0.1)
 PARTS = 10
 
 
@@ -34,11 +35,16 @@ def add_continuous(rows: Rows, declared: Declared, analysis: Analysis, predicted
     for attribute, values in rows.continuous.items():
         items, bounds = [], []
         for what, target in targets.items():
-            for name, found, narrow in _associations(values, target, declared):
-                item = evidence(_estimate(f"{name} with {what}", name, attribute, len(values)), _plain(found))
-                items.append(replace(item, narrow=narrow))
-                low, high = tolerance_of(TOLERANCE)
-                bounds.append((0.0 if name == "distance correlation" else low, high))
+            n = len(values)
+            linear = partial(correlation, values, target)
+            item = _estimate(f"correlation with {what}", "correlation", attribute, n)
+            analysis.primary.append(
+                (evidence(item, _plain(linear(level=declared.level)), _at(linear)), TOLERANCE)
+            )
+            apart = distance_correlation(values, target, seed=declared.seed, level=declared.level)
+            item = _estimate(f"distance correlation with {what}", "distance correlation", attribute, n)
+            items.append(evidence(item, _plain(apart), _bounded(apart)))
+            bounds.append((0.0, TOLERANCE[1]))
         analysis.findings += judge(items, tolerances=bounds, family=attribute, correction=declared.correction)
         _profile(attribute, values, targets, analysis)
     if rows.continuous and rows.weight is not None:
@@ -49,23 +55,21 @@ def add_continuous(rows: Rows, declared: Declared, analysis: Analysis, predicted
         )
 
 
-def _associations(
-    values: FloatArray, target: FloatArray, declared: Declared
-) -> list[tuple[str, Inference, tuple[float, float] | None]]:
-    """(name, inference, the narrower interval that an equivalence is judged by)."""
-    level, inner = declared.level, 1 - 2 * (1 - declared.level)
-    plain, narrow = (correlation(values, target, level=at) for at in (level, inner))
-    apart = distance_correlation(values, target, seed=declared.seed, level=level)
-    d = apart.detail
-    tight = dependence_bounds(d["R"], d["standard error of R"], d["n"], level=inner) if "R" in d else None
-    return [
-        (
-            "correlation",
-            plain,
-            None if narrow.low is None or narrow.high is None else (narrow.low, narrow.high),
-        ),
-        ("distance correlation", apart, tight),
-    ]
+def _at(linear: Callable[..., Inference]) -> Callable[[float], Inference]:
+    return lambda level: linear(level=level)
+
+
+def _bounded(found: Inference) -> Callable[[float], Inference]:
+    """A distance correlation at another level, from its bias-corrected value and error."""
+    d = found.detail
+
+    def at(level: float) -> Inference:
+        if "R" not in d:
+            return found
+        low, high = dependence_bounds(d["R"], d["standard error of R"], d["n"], level=level)
+        return found.with_(low=low, high=high, level=level)
+
+    return at
 
 
 def _plain(found: Inference) -> Inference:

@@ -4,7 +4,7 @@ inference."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,7 +61,8 @@ def ranked_lists(
             analysis.note("one-group", text, warning=True)
             continue
         reference = reference_of(sides, attribute, declared, analysis)
-        analysis.findings += compare(against(sides, reference), [claim], declared, family=str(attribute))
+        own = replace(claim, primary=claim.primary and not attribute.crossed)
+        compare(against(sides, reference), [own], declared, analysis, family=str(attribute))
     if rows.weight is not None:
         analysis.note("list-weights", "Lists count alike: the case weights are not used.", warning=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -63,10 +63,11 @@ def regression(found: Numbers, declared: Declared, analysis: Analysis, options: 
         if len(cells) < 2:
             continue
         reference = reference_of(cells, attribute, declared, analysis, size=lambda c: c.moments.weight)
-        analysis.findings += compare(against(cells, reference), claims, declared, family=str(attribute))
-        analysis.findings += widest(cells, claims, declared, family=f"{attribute}, widest gap")
+        own = claims if not attribute.crossed else [replace(c, primary=False) for c in claims]
+        compare(against(cells, reference), own, declared, analysis, family=str(attribute))
+        widest(cells, claims, declared, analysis, family=f"{attribute}, widest gap")
         if attribute.crossed:
-            analysis.findings += worst_subgroup(cells, all_others(cells), claims, declared, attribute)
+            worst_subgroup(cells, all_others(cells), claims, declared, analysis, attribute)
         exhibits.add_regression(analysis, found, cells, reference, declared, options.quantiles)
         if options.suggest:
             add_suggestion(analysis, scale, cells, attribute, options.quantiles, level=declared.level)
@@ -102,7 +103,7 @@ def _strata(
             analysis.note("empty-stratum", text)
             continue
         strata.append((f"{name}={level}", against(cells, own)))
-    analysis.findings += within_strata(strata, claims, declared, attribute)
+    within_strata(strata, claims, declared, analysis, attribute)
     analysis.findings += held_equal(strata, claims, declared, attribute, name)
 
 

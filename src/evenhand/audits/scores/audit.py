@@ -41,7 +41,7 @@ def audit_scores(
     probes: str | os.PathLike[str] | None = None,
     threshold: float | None = None,
     level: float = 0.95,
-    correction: Correction = "holm",
+    correction: Correction = "single-step",
     seed: int = 0,
 ) -> Result:
     """Audit scores that were recorded elsewhere: one row a scored text.
@@ -94,6 +94,7 @@ def audit_scores(
         check_question(observations, question)
         _analyse(observations, question, analysis, labels, threshold)
     _note_rows(observations, names, sampled, analysis)
+    analysis.settle(correction)
     who = "recorded replies" if not isinstance(data, str | os.PathLike) else Path(data).name
     counted = {"rows": len(observations), "failed": int((~np.isfinite(observations.columns[names[0]])).sum())}
     return Result(

@@ -16,20 +16,21 @@ from evenhand._compare import (
     against,
     every_pair,
     evidence_of,
+    largest,
     side_named,
-    widest,
     widest_of,
 )
 from evenhand._declared import Declared
 from evenhand._errors import UsageError
-from evenhand._estimate import Evidence, exact_where_constant
+from evenhand._estimate import Evidence
 from evenhand._judge import judge
 from evenhand._labels import OTHERS, Label, grouping
 from evenhand._model import BoolArray, Estimate, Finding, IntArray, Observations
 from evenhand.measures.scores import MEAN_SCORE
-from evenhand.stats.crossed import difference
+from evenhand.stats.crossed import Component, difference
+from evenhand.stats.few_units import Few, few, units_for, widened
 from evenhand.stats.influence import carried
-from evenhand.stats.interval import Inference
+from evenhand.stats.interval import Inference, from_standard_error, quantile
 
 MOST_PAIRS = 10
 """All pairs of up to five groups are claims of their own; with more, each group is held against all the others. The heat
@@ -59,10 +60,15 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Side:
-    """One side of a comparison: whose rows, and which of them."""
+    """One side of a comparison: whose rows, and which of them.
+
+    Args:
+        parts: the groups that it joins, where it joins several.
+    """
 
     label: Label
     rows: BoolArray
+    parts: tuple[Label, ...] = ()
 
     @property
     def n(self) -> int:
@@ -71,7 +77,7 @@ class Side:
 
     def within(self, rows: BoolArray) -> Side:
         """Those of its rows that are among `rows`."""
-        return Side(label=self.label, rows=self.rows & rows)
+        return Side(label=self.label, rows=self.rows & rows, parts=self.parts)
 
 
 def sides_of(observations: Observations, attribute: str) -> list[Side]:
@@ -88,22 +94,93 @@ def scored(observations: Observations, asked: Question) -> BoolArray:
     return np.isfinite(observations.columns[asked.score])
 
 
-def mean_claim(observations: Observations, asked: Question, over: Sequence[str], family: str) -> Claim[Side]:
+def mean_claim(
+    observations: Observations, asked: Question, sides: Sequence[Side], over: Sequence[str]
+) -> Claim[Side]:
     """Mean score of one side minus that of another, generalised over the units in `over`."""
+    pooled = _pooled_error(observations, asked, sides, over)
+    known: dict[tuple[Label, Label], Gap] = {}
+
+    def infer(a: Side, b: Side, level: float) -> Inference:
+        key = a.label, b.label
+        if key not in known:
+            known[key] = gap_of(observations, asked, tuple(over), a, b, pooled)
+        return known[key].at(level)
+
     return Claim(
         name=f"mean {asked.score}",
         key=MEAN_SCORE.name,
-        infer=partial(gap, observations, asked.score, tuple(over)),
+        infer=infer,
         tolerance=asked.tolerance,
-        family=family,
         rests_on=partial(_rests_on, observations, asked, over),
+        primary=True,
         widest=MEAN_SCORE.widest,
     )
 
 
-def gap(
-    observations: Observations, score: str, over: tuple[str, ...], a: Side, b: Side, level: float
-) -> Inference:
+LEAST_UNITS = 4
+"""Units that each group needs of a dimension that is nested in the groups (names): below there is no verdict."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """A difference of means and what its interval rests on, whatever the level.
+
+    Args:
+        found: at some level. few: dimensions in which hardly anything differs. spread: the range of the scores.
+        tolerance: the largest gap that counts as even-handed.
+    """
+
+    found: Inference
+    few: Sequence[Few]
+    spread: float
+    tolerance: float
+
+    def at(self, level: float) -> Inference:
+        """The inference at a level."""
+        found = self.found
+        if found.value is None or (found.low is None and not (found.se == 0.0 and self.few)):
+            return found.with_(level=level)
+        if self.spread <= 0:
+            why = "every score is the same: a subject that answers the same to everything shows nothing about groups"
+            return found.with_(low=None, high=None, p_value=None, se=None, level=level, why_not=why)
+        reach = (found.se or 0.0) * quantile(0.5 + level / 2, found.df)
+        low, high = widened(
+            (found.value - reach, found.value + reach), found.value, self.few, self.spread, level
+        )
+        if not self.few:
+            return found.with_(low=low, high=high, level=level)
+        detail = {**found.detail, "needed": self._needed()}
+        p = found.p_value if found.se else None
+        return found.with_(
+            low=low, high=high, level=level, p_value=p, why_not=None, detail=detail, method=self._method()
+        )
+
+    def _method(self) -> str:
+        said = "; ".join(f"{f.differing} of {f.units} {f.dimension}s differ" for f in self.few)
+        return (
+            f"{self.found.method}; {said}, so the interval allows what as many units allow (Clopper–Pearson)"
+        )
+
+    def _needed(self) -> str | None:
+        needed = units_for(self.tolerance, self.spread)
+        scarce = min(self.few, key=lambda f: f.units)
+        if needed is None or scarce.units >= needed:
+            return None
+        return (
+            f"Only {scarce.differing} of {scarce.units} {scarce.dimension}s differ; with {needed} of which none differs"
+            " any gap would be shown to be smaller."
+        )
+
+
+def gap_of(
+    observations: Observations,
+    asked: Question,
+    over: tuple[str, ...],
+    a: Side,
+    b: Side,
+    pooled: Component | None,
+) -> Gap:
     """Difference of mean scores.
 
     The default design of a text audit: terms nested in groups, texts crossed with them (Clark 1973; Cameron, Gelbach &
@@ -111,42 +188,104 @@ def gap(
 
     Args:
         over: names of `observations.units` that are samples; none for a claim about just these rows.
+        pooled: variance of a difference from all groups, where they are single terms.
     """
     units: Mapping[str, IntArray] = {name: observations.units[name].codes for name in over}
-    weight = observations.weight
-    found = difference(
-        observations.columns[score], a=a.rows, b=b.rows, units=units, weight=weight, level=level, over=over
+    score = observations.columns[asked.score]
+    found = difference(score, a=a.rows, b=b.rows, units=units, weight=observations.weight, over=over)
+    if pooled is not None and found.se is not None and found.value is not None:
+        share = pooled.variance * (1.0 + 1.0 / max(len(b.parts or (b,)), 1))
+        if share > found.se**2:
+            method = f"{found.method}; variance pooled over all groups"
+            found = from_standard_error(
+                found.value, share**0.5, df=pooled.df, method=method, detail=found.detail
+            )
+    small = [f"{n} {d}s" for d, n in _nested_sizes(observations, over, a, b) if n < LEAST_UNITS]
+    if small and found.low is not None:
+        why = f"a group has {small[0]} only; at least {LEAST_UNITS} are needed for a verdict"
+        found = found.with_(low=None, high=None, p_value=None, se=None, why_not=why)
+    finite = score[np.isfinite(score)]
+    inside = len(finite) > 0 and float(finite.min()) >= 0.0 and float(finite.max()) <= 1.0
+    spread = float(np.ptp(finite)) if len(finite) else 0.0
+    dimensions = [(asked.declared.word(name), codes) for name, codes in units.items()]
+    rows = dimensions or [("row", np.arange(len(score)))]
+    hardly = [f for name, codes in rows for f in few(score, a.rows, b.rows, codes, name)]
+    return Gap(
+        found=found, few=hardly, spread=1.0 if inside and spread > 0 else spread, tolerance=asked.tolerance[1]
     )
-    return exact_where_constant(found)
+
+
+def _nested_sizes(observations: Observations, over: Sequence[str], a: Side, b: Side) -> list[tuple[str, int]]:
+    """(dimension, units of the smaller group) of the dimensions that are nested in the groups."""
+    found = []
+    for name in over:
+        codes = observations.units[name].codes
+        mine, other = (np.unique(codes[side.rows & (codes >= 0)]) for side in (a, b))
+        if not len(np.intersect1d(mine, other)):
+            found.append((name, min(len(mine), len(other))))
+    return found
+
+
+def _pooled_error(
+    observations: Observations, asked: Question, sides: Sequence[Side], over: Sequence[str]
+) -> Component | None:
+    """Variance of one group's mean over texts, pooled over several groups that are single terms.
+
+    A group without hits shows no variance of its own: its error is that of its like (residual of text + group).
+    """
+    if len(sides) < 3 or len(over) != 1 or over[0] == asked.nested:
+        return None
+    codes = observations.units[over[0]].codes
+    score = observations.columns[asked.score]
+    n = len(observations.units[over[0]].levels)
+    table = np.full((n, len(sides)), np.nan)
+    for k, side in enumerate(sides):
+        rows = side.rows & (codes >= 0) & np.isfinite(score)
+        count = np.bincount(codes[rows], minlength=n)
+        total = np.bincount(codes[rows], score[rows], n)
+        table[:, k] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    table = table[np.isfinite(table).all(axis=1)]
+    texts, groups = table.shape
+    if texts < 2:
+        return None
+    residual = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
+    df = float((texts - 1) * (groups - 1))
+    return Component(variance=float(np.sum(residual**2)) / df / texts, df=df)
 
 
 def compare_groups(
     observations: Observations, asked: Question, analysis: Analysis
 ) -> dict[str, list[Evidence]]:
-    """The claims: every pair of groups of every attribute, over all rows and within each stratum.
+    """The claims of every attribute, over all rows and within each stratum.
+
+    Of two groups the gap is primary; of more, the widest gap (or the largest against the reference), and every pair is
+    looked at as well.
 
     Returns:
         attribute → evidence of its overall pairs, for the exhibits that look closer.
     """
-    evidence: dict[str, list[Evidence]] = {}
+    found: dict[str, list[Evidence]] = {}
     for attribute in asked.attributes:
         sides = _usable_sides(observations, asked, attribute, analysis)
         if len(sides) < 2:
             continue
         over = samples_of(observations, asked, sides, analysis, attribute)
-        claim = mean_claim(observations, asked, over, "")
-        compared, several = _pairs(asked, attribute, sides)
-        evidence[attribute] = [evidence_of(claim, a, b, level=asked.declared.level) for a, b in compared]
-        analysis.findings += judge(
-            evidence[attribute],
-            tolerance=asked.tolerance,
-            family=attribute,
-            correction=asked.declared.correction,
-        )
-        if several:
-            analysis.findings += widest(sides, [claim], asked.declared, family=f"{attribute}, widest gap")
+        claim = mean_claim(observations, asked, sides, over)
+        pairs = _pairs(asked, attribute, sides)
+        level = asked.declared.level
+        items = found[attribute] = [evidence_of(claim, a, b, level=level) for a, b in pairs]
+        if len(sides) > 2 and attribute not in asked.declared.reference:
+            primary = widest_of(sides, claim, level=level) or items[:1]
+        else:
+            primary = [largest(items, f"{claim.name}, largest of {len(items)} gaps")]
+        analysis.primary += [(item, asked.tolerance) for item in primary]
+        if len(items) > 1:
+            correction = asked.declared.correction
+            analysis.findings += judge(
+                items, tolerance=asked.tolerance, family=attribute, correction=correction
+            )
         analysis.findings += _by_stratum(observations, asked, attribute, sides, claim)
-    return evidence
+    return found
 
 
 def _usable_sides(
@@ -208,15 +347,13 @@ def samples_of(
     return tuple(over)
 
 
-def _pairs(asked: Question, attribute: str, sides: Sequence[Side]) -> tuple[list[Pair[Side]], bool]:
-    """(the pairs that are claims, whether the widest of all pairs is a claim of its own)."""
+def _pairs(asked: Question, attribute: str, sides: Sequence[Side]) -> list[Pair[Side]]:
+    """The pairs that are looked at: with the reference, or all; of many groups each against all the others."""
     reference = asked.declared.reference.get(attribute)
     if reference is not None:
-        return against(sides, side_named(sides, reference)), False
+        return against(sides, side_named(sides, reference))
     every = every_pair(sides)
-    if len(every) <= MOST_PAIRS:
-        return every, len(sides) > 2
-    return list(zip(sides, others(sides), strict=True)), True
+    return every if len(every) <= MOST_PAIRS else list(zip(sides, others(sides), strict=True))
 
 
 def others(sides: Sequence[Side]) -> list[Side]:
@@ -260,7 +397,7 @@ def _by_stratum(
         given = str(Label.of(asked.strata, stratum))
         present = [side.within(within) for side in sides if (side.rows & within).any()]
         if len(present) == 2 or (len(present) > 2 and attribute in asked.declared.reference):
-            pairs, _ = _pairs(asked, attribute, present)
+            pairs = _pairs(asked, attribute, present)
             items += [evidence_of(claim, a, b, level=level, given=given) for a, b in pairs]
         elif len(present) > 2:
             items += widest_of(present, claim, level=level, given=given)

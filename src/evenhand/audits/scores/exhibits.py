@@ -13,7 +13,7 @@ from evenhand._estimate import Evidence
 from evenhand._judge import CORRECTIONS
 from evenhand._labels import Label
 from evenhand._model import BoolArray, Exhibit, FloatArray, Observations, Scalar
-from evenhand.audits.scores.claims import Question, Side, compared_rows, gap, samples_of, scored, sides_of
+from evenhand.audits.scores.claims import Question, Side, compared_rows, gap_of, samples_of, scored, sides_of
 from evenhand.stats.crossed import difference
 from evenhand.stats.influence import influence
 from evenhand.stats.interval import Inference
@@ -153,7 +153,9 @@ def heat_map(
     low, high = asked.tolerance
     usable = [side.within(scored(observations, asked)) for side in sides]
     level = asked.declared.level
-    found = [(a, b, gap(observations, asked.score, tuple(over), a, b, level)) for a, b in every_pair(usable)]
+    found = [
+        (a, b, gap_of(observations, asked, tuple(over), a, b, None).at(level)) for a, b in every_pair(usable)
+    ]
     adjusted = CORRECTIONS[asked.declared.correction]([inference.p_value for _, _, inference in found])
     for (a, b, inference), p_adjusted in zip(found, adjusted, strict=True):
         for first, second, sign in ((a, b, 1.0), (b, a, -1.0)):
@@ -223,7 +225,7 @@ def influential(
 
 
 def other_analyses(observations: Observations, asked: Question, chosen: Sequence[Evidence]) -> Exhibit:
-    """What narrower analyses would have said of the same gap, side by side; only the first row of each is a claim."""
+    """What narrower analyses would have said of the same gap_of, side by side; only the first row of each is a claim."""
     names = (
         "comparison",
         "analysis",

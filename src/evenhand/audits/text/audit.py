@@ -53,7 +53,7 @@ def audit_text(
     tolerance: float | tuple[float, float] = 0.1,
     threshold: float | None = None,
     level: float = 0.95,
-    correction: Correction = "holm",
+    correction: Correction = "single-step",
     seed: int = 0,
     journal: str | os.PathLike[str] | Journal | None = None,
     repeats: int = 1,
@@ -151,6 +151,7 @@ def audit_text(
     _analyse(observations, made, analysis, Question(
         score=name, attributes=(), strata=strata, tolerance=bounds, declared=declared
     ), threshold)  # fmt: skip
+    analysis.settle(correction)
     _note_asked(asked, observations, name, analysis)
     worst = examples(observations, made, analysis.findings, name, repeats=repeats)
     if len(worst):

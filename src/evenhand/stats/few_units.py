@@ -1,0 +1,121 @@
+"""No variation is not certainty: what a sample whose units hardly differ still allows.
+
+Where fewer than five units of a sampled dimension differ from the rest, a standard error says nothing. What is left is
+the exact upper bound of the share of units that may differ (Clopper & Pearson 1934), times the range of the scores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv
+
+from evenhand._model import BoolArray, FloatArray
+from evenhand.stats.interval import Inference
+
+FEW = 5
+"""Differing units from which on a standard error is trusted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Few:
+    """A sampled dimension in which hardly anything differs: `differing` of `units`."""
+
+    dimension: str
+    differing: int
+    units: int
+
+    def bound(self, level: float) -> float:
+        """Upper end of the two-sided interval of the share of units that may differ.
+
+        >>> round(Few(dimension="text", differing=0, units=5).bound(0.95), 3)
+        0.522
+        """
+        if self.differing >= self.units:
+            return 1.0
+        return float(betaincinv(self.differing + 1, self.units - self.differing, 0.5 + level / 2))
+
+
+def few(
+    score: FloatArray, a: BoolArray, b: BoolArray, codes: npt.NDArray[np.integer], dimension: str
+) -> list[Few]:
+    """Where fewer than five units differ from the most common value: of the gaps of units that both groups share, else
+    of the means of each group's units.
+
+    Args:
+        score: (n,). a, b: (n,) rows of the two groups. codes: (n,) unit of each row, −1 for none.
+    """
+    means = [_means(score[side], codes[side]) for side in (a & (codes >= 0), b & (codes >= 0))]
+    shared = np.intersect1d(means[0][0], means[1][0])
+    if len(shared):
+        gaps = _at(means[0], shared) - _at(means[1], shared)
+        samples = [gaps]
+    else:
+        samples = [own for _, own in means]
+    found = [
+        Few(dimension=dimension, differing=_differing(own), units=len(own)) for own in samples if len(own)
+    ]
+    return [f for f in found if f.differing < FEW]
+
+
+def widened(
+    ends: tuple[float, float], value: float, found: Sequence[Few], spread: float, level: float
+) -> tuple[float, float]:
+    """An interval that also allows what the units that hardly differ allow.
+
+    Args:
+        spread: the range of the scores: what a single unit can differ by.
+    """
+    reach = max((f.bound(level) for f in found), default=0.0) * spread
+    return min(ends[0], value - reach), max(ends[1], value + reach)
+
+
+def units_for(tolerance: float, spread: float, level: float = 0.95) -> int | None:
+    """How many units, none of which differs, would show that a gap is smaller than the tolerance (one-sided).
+
+    >>> units_for(0.1, 1.0)
+    29
+    """
+    if not 0 < tolerance < spread:
+        return None
+    return math.ceil(math.log(1.0 - level) / math.log1p(-tolerance / spread))
+
+
+def _means(score: FloatArray, codes: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.integer], FloatArray]:
+    units, place = np.unique(codes, return_inverse=True)
+    return units, np.bincount(place, score, len(units)) / np.maximum(
+        np.bincount(place, minlength=len(units)), 1
+    )
+
+
+def _at(means: tuple[npt.NDArray[np.integer], FloatArray], units: npt.NDArray[np.integer]) -> FloatArray:
+    return np.asarray(means[1][np.searchsorted(means[0], units)])
+
+
+def _differing(values: FloatArray) -> int:
+    """Values that differ from the most common one, by more than rounding."""
+    near = 1e-9 * (1.0 + float(np.abs(values).max()))
+    _, counts = np.unique(np.round(values / near), return_counts=True)
+    return int(len(values) - counts.max())
+
+
+def allowing_for(found: Inference, units: int, dimension: str, spread: float = 1.0) -> Inference:
+    """An inference whose units all agree, with the interval that so many units allow; others as they are.
+
+    >>> from evenhand.stats.interval import Inference
+    >>> i = allowing_for(Inference(value=0.0, se=0.0), 100, "image")
+    >>> round(i.low, 3), round(i.high, 3)
+    (-0.036, 0.036)
+    """
+    if found.se != 0.0 or found.value is None or units < 1:
+        return found
+    none = Few(dimension=dimension, differing=0, units=units)
+    low, high = widened((found.value, found.value), found.value, [none], spread, found.level)
+    method = (
+        f"{found.method}; none of {units} {dimension}s differs, so the interval allows what as many allow"
+    )
+    return found.with_(low=low, high=high, p_value=None, why_not=None, method=f"{method} (Clopper–Pearson)")
