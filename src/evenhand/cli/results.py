@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from evenhand import reports
 from evenhand._changes import compare
 from evenhand._errors import UsageError
 from evenhand._files import write_whole
+from evenhand._json import SEVERITY
 from evenhand._result import Result
 from evenhand.reports import REPORTS
 
@@ -20,9 +22,10 @@ ResultFile = Annotated[Path, Argument(help="A result.json that an audit wrote.")
 
 
 class FailOn(enum.StrEnum):
-    """Which verdicts fail a check."""
+    """The mildest verdict that fails a check."""
 
     disparity = "disparity"
+    gap = "gap"
     inconclusive = "inconclusive"
 
 
@@ -71,15 +74,14 @@ def report(
 def check(
     result: ResultFile,
     fail_on: Annotated[
-        list[FailOn] | None, Option(help="A verdict that fails the check; may be repeated.")
-    ] = None,
+        FailOn,
+        Option(help="The mildest verdict of a primary claim that fails: disparity, gap or inconclusive."),
+    ] = FailOn.gap,
 ) -> None:
-    """Exit with 1 where the result holds a disparity (or also an inconclusive finding): for continuous integration."""
-    failing = {str(f) for f in fail_on or [FailOn.disparity]}
-    if "inconclusive" in failing:
-        failing.add("disparity")
+    """Exit with 1 where a primary claim comes out badly, or nothing was judged: for continuous integration."""
+    failing = SEVERITY[: SEVERITY.index(fail_on.value) + 1]
     loaded = Result.from_json(result)
-    bad = [f for f in loaded.findings if f.verdict in failing]
+    bad = [f for f in loaded.primary if f.verdict in failing]
     for finding in bad:
         e = finding.estimate
         given = f" ({e.given})" if e.given else ""
@@ -87,7 +89,8 @@ def check(
             f"{finding.verdict}: {e.measure}, {e.group} against {e.reference}{given}: {finding.because}"
         )
     empty = _unjudged(loaded)
-    counted = ", ".join(f"{n} {verdict}" for verdict, n in loaded.verdicts.items())
+    tally = Counter(f.verdict for f in loaded.primary)
+    counted = ", ".join(f"{tally[verdict]} {verdict}" for verdict in SEVERITY) + " of the primary claims"
     typer.echo(f"failed: {empty}" if empty else f"{'failed' if bad else 'passed'}: {counted}")
     if not loaded.complete:
         typer.echo("evenhand: the audit is incomplete", err=True)

@@ -128,6 +128,10 @@ def _top(result: Record) -> Part:
     }
 
 
+LOUD = ("disparity", "gap")
+"""Verdicts whose findings are in full view."""
+
+
 def _cards(result: Record, limits: Limits) -> Part:
     """Every disparity in full view and the first inconclusive findings; the others folded, by verdict.
 
@@ -143,8 +147,11 @@ def _cards(result: Record, limits: Limits) -> Part:
     for verdict, members in by_verdict.items():
         shown = [_card(f, axes, limits) for f in members[: max(2, room)]]
         room -= len(shown)
-        loud = len(shown) if verdict == "disparity" else (6 if opened and not groups else 4 if opened else 0)
-        opened = opened and verdict == "disparity"
+        primary = sum(f.primary for f in members[: len(shown)])
+        loud = max(
+            primary, len(shown) if verdict in LOUD else (6 if opened and not groups else 4 if opened else 0)
+        )
+        opened = opened and verdict in LOUD
         folded, left = shown[loud:], len(members) - len(shown)
         more = "more " if loud and folded else ""
         said = f"{len(folded)} {more}{verdict}"

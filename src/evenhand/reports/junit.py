@@ -36,7 +36,7 @@ def render(result: Record, *, inconclusive: Literal["skipped", "failure"] = "ski
             given=inconclusive,
             available=["skipped", "failure"],
         )
-    judged = [f for f in result.findings if f.verdict is not None]
+    judged = [f for f in result.primary if f.verdict is not None]
     cases = [_case(f, result.audit, inconclusive) for f in judged]
     failed = sum("<failure" in case for case in cases)
     skipped = sum("<skipped" in case for case in cases)

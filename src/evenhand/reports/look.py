@@ -49,14 +49,16 @@ PALETTE = ("#3d7cc9", "#d67a2c", "#2b9c86", "#b0559b", "#8b8f2f", "#7c6bd0", "#c
 """Group colours: told apart by most kinds of colour vision, and legible on white and on near-black."""
 
 VERDICT_COLORS = {
-    "disparity": "#c8452f",
-    "inconclusive": "#b7842a",
-    "within tolerance": "#2f8f6b",
-    "not judged": "#6f7f8f",
+    "disparity": "#c23b22",
+    "gap": "#b8860b",
+    "inconclusive": "#6b7785",
+    "within tolerance": "#2f7fd6",
+    "not judged": "#8a949e",
 }
 
 VERDICT_SHAPES = {
     "disparity": "diamond",
+    "gap": "triangle-up",
     "inconclusive": "circle",
     "within tolerance": "square",
     "not judged": "circle",

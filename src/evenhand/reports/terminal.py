@@ -8,6 +8,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from evenhand._json import SEVERITY
 from evenhand._model import Finding, Verdict
 from evenhand.reports import words
 from evenhand.reports.interval import Ruler, shared_axes
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 
 STYLES: dict[Verdict | None, str] = {
     "disparity": "bold red",
-    "inconclusive": "yellow",
-    "within tolerance": "green",
+    "gap": "yellow",
+    "inconclusive": "white",
+    "within tolerance": "blue",
     None: "dim",
 }
 SYMBOLS: dict[Verdict | None, str] = {
     "disparity": "◆",
+    "gap": "◈",
     "inconclusive": "○",
     "within tolerance": "■",
     None: "·",
@@ -52,7 +55,7 @@ def render(result: Record, *, width: int | None = None, color: bool | None = Non
     console = _console(max(40, min(columns, 120)), colored)
     _head(console, result)
     axes = shared_axes(result.findings)
-    for verdict in ("disparity", "inconclusive", "within tolerance", None):
+    for verdict in (*SEVERITY, None):
         _group(console, [f for f in result.findings if f.verdict == verdict], axes, limit)
     for note in result.notes:
         label = "Warning: " if note.level == "warning" else "Note: "

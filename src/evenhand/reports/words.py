@@ -212,58 +212,49 @@ def null_of(finding: Finding) -> float:
 
 
 def worst_first(findings: Sequence[Finding]) -> list[Finding]:
-    """Disparities, then inconclusive ones, then the rest; otherwise in the order given."""
+    """By verdict, the worst first; primary claims before the others; otherwise in the order given."""
     order: dict[Verdict | None, int] = {v: i for i, v in enumerate(SEVERITY)}
-    return sorted(findings, key=lambda f: order.get(f.verdict, len(order)))
+    return sorted(findings, key=lambda f: (order.get(f.verdict, len(order)), not f.primary))
 
 
 def headline(result: Record) -> str:
-    """The verdict of the whole audit, for a reader without statistics."""
-    tally = result.verdicts
-    bad, unsure, fine = tally["disparity"], tally["inconclusive"], tally["within tolerance"]
-    total = bad + unsure + fine
+    """The verdict of the whole audit in two sentences: the worst primary claim, and what the others came to.
+
+    Its error is that of the primary claims together: what else was looked at is not in it.
+    """
     if not result.findings:
         return "Nothing was compared."
-    if total == 0:
+    if result.verdict is None:
         n = len(result.findings)
         return (
             f"{n} {_plural('estimate', n)}, none held against a tolerance: this describes and does not judge."
         )
-    if bad:
-        rest = f"; {unsure} more {_are(unsure)} inconclusive" if unsure else ""
-        return f"Disparity found in {_of(bad, total)}{rest}."
-    if not unsure:
-        whole = "The one comparison lies" if total == 1 else f"All {total} comparisons lie"
-        return f"No disparity: {whole[0].lower()}{whole[1:]} within the tolerance."
-    could = _could_detect(result.findings)
-    if not fine:
-        whole = "the one comparison is" if total == 1 else f"all {total} comparisons are"
-        return f"No verdict: {whole} inconclusive{could}."
-    return (
-        f"No disparity found beyond the tolerance; {_of(unsure, total)} {_are(unsure)} inconclusive{could}."
-    )
+    first, *rest = worst_first(result.primary)
+    said = f"{NAMES[result.verdict]} {sentence(first).partition(' With this design')[0]}"
+    return f"{said} {_others(rest)}" if rest else said
 
 
-def _of(count: int, total: int) -> str:
-    if count == total:
-        return "the one comparison" if total == 1 else f"all {total} comparisons"
-    return f"{count} of {total} comparisons"
+NAMES: dict[Verdict, str] = {
+    "disparity": "Disparity.",
+    "gap": "A gap.",
+    "inconclusive": "Inconclusive.",
+    "within tolerance": "Within tolerance.",
+}
+"""How a headline begins."""
 
 
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
-
-
-def _could_detect(findings: Sequence[Finding]) -> str:
-    """The smallest gaps that the inconclusive comparisons could have shown, where one scale holds them
-    all."""
-    unsure = [f for f in findings if f.verdict == "inconclusive"]
-    known = sorted(abs(f.detectable) for f in unsure if f.detectable is not None)
-    if not known or len({f.estimate.contrast for f in unsure}) > 1:
-        return ""
-    least, most = short(known[0]), short(known[-1])
-    gaps = f"gaps of {least}" if least == most else f"gaps of {least} to {most}, depending on the comparison"
-    return f": this design could have detected {gaps}"
+def _others(findings: Sequence[Finding]) -> str:
+    """The primary claims but the first, under their verdicts."""
+    told: dict[Verdict, list[str]] = {}
+    for f in findings:
+        attribute = spoken(f.estimate.group, f.estimate.reference)[0] or f.estimate.group
+        name = f"{visible(f.estimate.measure)} by {visible(attribute)}"
+        told.setdefault(f.verdict or "inconclusive", []).append(name)
+    parts = [
+        f"{verdict}: {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"
+        for verdict, names in told.items()
+    ]
+    return f"Of the other primary claims: {'; '.join(parts)}."
 
 
 def advice(result: Record) -> list[str]:
@@ -277,13 +268,18 @@ def advice(result: Record) -> list[str]:
             "Look at each disparity below: first at its size against the tolerance, then at what it rests on."
             " A gap carried by one word or one text points to that word or text."
         )
+    if tally["gap"]:
+        lines.append(
+            "A gap is there for certain, but whether it exceeds the tolerance is not settled: more data would"
+            " settle it."
+        )
     if tally["inconclusive"]:
         lines.append(
             "Inconclusive does not mean fair: the data could show neither a gap beyond the tolerance nor its"
             " absence. "
             "More texts, names or rows narrow the interval."
         )
-    if tally["within tolerance"] and not tally["disparity"] and not tally["inconclusive"]:
+    if result.verdict == "within tolerance" and not tally["disparity"] + tally["gap"] + tally["inconclusive"]:
         lines.append(
             "For each comparison the data show that the gap lies inside the tolerance that was declared"
             " beforehand."

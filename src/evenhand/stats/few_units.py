@@ -97,10 +97,11 @@ def _at(means: tuple[npt.NDArray[np.integer], FloatArray], units: npt.NDArray[np
 
 
 def _differing(values: FloatArray) -> int:
-    """Values that differ from the most common one, by more than rounding."""
+    """Values that differ from the most common one, by more than rounding; all of them where no two agree."""
     near = 1e-9 * (1.0 + float(np.abs(values).max()))
     _, counts = np.unique(np.round(values / near), return_counts=True)
-    return int(len(values) - counts.max())
+    most = int(counts.max())
+    return len(values) - most if most > 1 or len(values) == 1 else max(len(values), FEW)
 
 
 def allowing_for(found: Inference, units: int, dimension: str, spread: float = 1.0) -> Inference:
