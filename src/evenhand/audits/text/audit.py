@@ -21,7 +21,7 @@ from evenhand._provenance import digest_of, provenance
 from evenhand._result import Result
 from evenhand._run import Asked, Progress, ask
 from evenhand._store import Journal
-from evenhand.audits.scores.claims import Question, check_question, compare_groups
+from evenhand.audits.scores.claims import LABEL, Question, check_question, compare_groups
 from evenhand.audits.scores.exhibits import add_exhibits
 from evenhand.audits.scores.measures import add_labels, add_measures
 from evenhand.audits.text.designs import Design, design_of, skipped
@@ -222,8 +222,8 @@ def _analyse(
                 f"{', '.join(attributes)}: the groups are the words themselves, so nothing is sampled over terms; the claims"
                 " are about these words and generalise over texts.",
             )
-        add_measures(observations, question, analysis, threshold=threshold, name=part.name)
-        if "label" in observations.columns:
+        add_measures(observations, question, analysis, threshold=threshold, part=part.name)
+        if LABEL in observations.columns:
             add_labels(observations, question, analysis)
         add_exhibits(observations, question, evidence, analysis)
 
@@ -284,7 +284,7 @@ def _grouped(observations: Observations, made: Design) -> Observations:
     label = observations.units.get("label")
     if label is not None and set(label.levels) <= {"0", "1"}:
         values = np.array([float(level) for level in label.levels] + [np.nan])
-        columns["label"] = values[label.codes]
+        columns[LABEL] = values[label.codes]
     return Observations(
         columns=columns,
         groups={a: observations.units[a] for a in attributes},
