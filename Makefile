@@ -29,7 +29,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.dev            ## side by side with peers, as ratios in one run
+bench: $(VENV)/.dev            ## side by side with peers, as ratios in one run; minutes. One alone: python -m benchmarks NAME
 	$(BIN)/python -m benchmarks
 
 constraints:                   ## versions only, no addresses

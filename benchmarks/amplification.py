@@ -1,4 +1,4 @@
-"""Counting and resampling of the amplification audit, as ratios in one run: `python benchmarks/amplification.py [--small]`.
+"""Counting and resampling of the amplification audit, as ratios in one run: `python -m benchmarks amplification`.
 
 Captions are made here: words drawn by a Zipf law, one in three naming a man or a woman, 10.5 words each.
 """
@@ -6,15 +6,15 @@ Captions are made here: words drawn by a Zipf law, one in three naming a man or 
 from __future__ import annotations
 
 import re
-import resource
-import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import evenhand as eh
+from benchmarks._figures import Figure, cpu, peak_mb
 from evenhand.audits.amplification.captions import all_words, mentions, tokenise
 from evenhand.terms.groups import group_words
 
@@ -30,27 +30,19 @@ def captions(n: int, seed: int, vocabulary: int = 8000) -> list[str]:
     return [f"{w} " + " ".join([words[k] for k in row]) + "." for w, row in zip(who, drawn, strict=True)]
 
 
-def peak() -> float:
-    """MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def counting(n: int) -> None:
+def counting(n: int) -> Iterator[Figure]:
     """All words and two groups: ours against a Counter loop, and against the notebook practice (a scan a word)."""
     texts = captions(n, 0)
     size = sum(map(len, texts)) / 1e6
     groups = group_words("women-snowboard")
     lists = list(groups.groups.values())
-    start, base = time.process_time(), peak()
+    start, base = time.process_time(), peak_mb()
     tokens = tokenise(texts)
     member = mentions(tokens, lists).toarray()
     member = member * (member.sum(axis=1) == 1)[:, None]
     counts = all_words(tokens).T @ member
     ours = time.process_time() - start
-    print(
-        f"counting: {n:,} captions ({size:.0f} MB), {counts.shape[0]:,} words × 2 groups: {ours:.2f} CPU s;"
-        f" peak {peak():.0f} MB ({peak() - base:.0f} MB above the captions)"
-    )
+    held = peak_mb() - base
     sets = [set(w) for w in lists]
     start = time.process_time()
     table: Counter[tuple[str, int]] = Counter()
@@ -62,7 +54,13 @@ def counting(n: int) -> None:
                 table[word, named.index(True)] += 1
     plain = time.process_time() - start
     same = all(counts[tokens.index[w], g] == k for (w, g), k in table.items())
-    print(f"  a plain loop with sets: {plain:.2f} CPU s = {plain / ours:.1f} × ours; same counts: {same}")
+    yield Figure(
+        name=f"counting {n:,} captions ({size:.0f} MB)",
+        figure=f"{counts.shape[0]:,} words × 2 groups, {held:.0f} MB above the captions",
+        cpu=ours,
+        peer="a plain loop with sets" + ("" if same else " (OTHER COUNTS)"),
+        ratio=plain / ours,
+    )
     few = texts[: max(200, n // 1000)]
     start = time.process_time()
     vocabulary = sorted({w for t in few for w in t.lower().split()})
@@ -73,18 +71,28 @@ def counting(n: int) -> None:
     quick = tokenise(few)
     all_words(quick).T @ mentions(quick, lists)
     mine = time.process_time() - start
-    print(
-        f"  a scan for every word: {slow:.2f} CPU s for {len(few):,} captions = {slow / mine:,.0f} × ours there, and"
-        f" quadratic: about {slow * (n / len(few)) ** 1.5 / ours:,.0f} × at {n:,} (vocabulary grows as √n)"
+    yield Figure(
+        name=f"the same for {len(few):,} captions",
+        figure=f"{len(few) / max(mine, 1e-9):,.0f} captions/s",
+        cpu=mine,
+        peer="a scan for every word, quadratic in the captions",
+        ratio=slow / max(mine, 1e-9),
     )
     half = texts[: n // 2]
     start = time.process_time()
     short = tokenise(half)
     all_words(short).T @ mentions(short, lists)
-    print(f"  twice the captions cost {ours / (time.process_time() - start):.2f} × the time")
+    less = time.process_time() - start
+    yield Figure(
+        name="twice the captions",
+        figure=f"{ours / less:.2f} × the time",
+        cpu=ours,
+        peer="half of them",
+        ratio=less / ours,
+    )
 
 
-def analysis(n: int, items: int, draws: int) -> None:
+def analysis(n: int, items: int, draws: int) -> Figure:
     """The whole comparison: `items` items, `draws` resamples of images."""
     texts = captions(2 * n, 1)
     tokens = tokenise(texts)
@@ -93,16 +101,15 @@ def analysis(n: int, items: int, draws: int) -> None:
     names = [tokens.words[k] for k in frequent if tokens.words[k] not in banned][:items]
     train: list[dict[str, Any]] = [{"image_id": k, "caption": t} for k, t in enumerate(texts[:n])]
     made: list[dict[str, Any]] = [{"image_id": k, "caption": t} for k, t in enumerate(texts[n:])]
-    start = time.process_time()
-    result = eh.audit_amplification(train, made, items=names, draws=draws, leakage=False)
-    took = time.process_time() - start
-    kept = result.counts["items"]
-    print(
-        f"analysis: 2 × {n:,} captions, {kept} items, {draws:,} resamples, every measure: {took:.1f} CPU s; peak {peak():.0f} MB"
+    took, result = cpu(lambda: eh.audit_amplification(train, made, items=names, draws=draws, leakage=False))
+    return Figure(
+        name=f"the audit of 2 × {n:,} captions",
+        figure=f"{result.counts['items']} items, {draws:,} resamples, every measure; peak {peak_mb():.0f} MB",
+        cpu=took,
     )
 
 
-if __name__ == "__main__":
-    small = "--small" in sys.argv
-    counting(60_000 if small else 600_000)
-    analysis(5_000 if small else 40_000, 500, 200 if small else 1000)
+def run(*, quick: bool) -> Iterator[Figure]:
+    """Counting alone, and the whole comparison."""
+    yield from counting(3_000 if quick else 600_000)
+    yield analysis(1_000, 50, 100) if quick else analysis(40_000, 500, 1_000)

@@ -1,22 +1,22 @@
 """Speed of the attack's parts, as ratios measured in one run: vectors, neighbours, n-grams, searches.
 
-python benchmarks/attack.py [--words 100000] [--width 300] [--tweets davidson_labeled_data.csv --glove glove.txt]
+python -m benchmarks attack, or python -m benchmarks.attack [--words 100000] [--width 300] [--tweets davidson_labeled_data.csv --glove glove.txt]
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import resource
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks._figures import Figure, cpu, peak_mb, show
 from evenhand.audits.attack.audit import attack
 from evenhand.embeddings._matrix import from_arrays
 from evenhand.embeddings.neighbours import BLOCK_BYTES, nearest
@@ -25,14 +25,7 @@ from evenhand.embeddings.vectors import vectors
 from evenhand.plans.genetic import _Run
 
 
-def cpu(job: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of this process, and what the job returned."""
-    begin = time.process_time()
-    found = job()
-    return time.process_time() - begin, found
-
-
-def neighbours(words: int, width: int, rows: int) -> None:
+def neighbours(words: int, width: int, rows: int, few: int = 200) -> Iterator[Figure]:
     """Both directions against the bare product, a further direction, and gensim's loop on a few words."""
     rng = np.random.default_rng(0)
     space = from_arrays([f"w{i}" for i in range(words)], rng.normal(size=(words, width)).astype(np.float32))
@@ -49,27 +42,36 @@ def neighbours(words: int, width: int, rows: int) -> None:
     bare_s, _ = cpu(bare)
     two_s, _ = cpu(lambda: nearest(space, some, steps[:2], n=10))
     three_s, _ = cpu(lambda: nearest(space, some, steps, n=10))
-    print(
-        f"{words:,} × {width}, {rows:,} words: product {bare_s:.2f} s, both directions {two_s:.2f} s = {two_s / bare_s:.2f} ×,"
+    what = f"neighbours of {rows:,} words in {words:,} × {width}, both directions"
+    yield Figure(
+        name=what,
+        figure=f"{two_s:.2f} s; a further direction {(three_s - two_s) / bare_s:.2f} × the product; peak {peak_mb():.0f} MB",
+        cpu=two_s,
+        peer="the bare product",
+        ratio=bare_s / two_s,
     )
-    print(
-        f"  a further direction {(three_s - two_s) / bare_s:.2f} ×; peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB"
-    )
+    one_s = two_s / 2 / rows
     try:
         from gensim.models import KeyedVectors
     except ImportError:
+        yield Figure(
+            name=what, figure=f"{1e6 * one_s:.0f} µs a word", cpu=two_s, peer="gensim is not installed"
+        )
         return
     keyed = KeyedVectors(width)
     keyed.add_vectors(list(space.words), np.array(space.unit))
     keyed.fill_norms()
-    few = 200
     peer_s, _ = cpu(lambda: [keyed.most_similar([f"w{i + 5}", "w0"], ["w1"], topn=10) for i in range(few)])
-    print(
-        f"  gensim's loop, one direction: {peer_s / few * words:.0f} s for all words, {peer_s / few / (two_s / 2 / rows):.1f} × ours"
+    yield Figure(
+        name=what,
+        figure=f"{1e6 * one_s:.0f} µs a word and direction",
+        cpu=two_s,
+        peer=f"gensim's loop, {peer_s / few * words:.0f} s for all words and one direction",
+        ratio=peer_s / few / one_s,
     )
 
 
-def loading(words: int, width: int) -> None:
+def loading(words: int, width: int) -> Iterator[Figure]:
     """A GloVe text file against gensim's loader, and the second load from the cache."""
     rng = np.random.default_rng(1)
     with tempfile.TemporaryDirectory() as folder:
@@ -83,13 +85,14 @@ def loading(words: int, width: int) -> None:
         again = time.perf_counter()
         vectors(path, cache=Path(folder) / "cache")
         again = time.perf_counter() - again
-        print(f"{words:,} × {width} GloVe text: {ours_s:.2f} CPU s, second load {again:.3f} s")
+        what, cost = f"{words:,} × {width} GloVe text", f"{ours_s:.2f} s, second load {again:.3f} s"
         try:
             from gensim.models import KeyedVectors
         except ImportError:
+            yield Figure(name=what, figure=cost, cpu=ours_s, peer="gensim is not installed")
             return
         peer_s, _ = cpu(lambda: KeyedVectors.load_word2vec_format(str(path), no_header=True))
-        print(f"  gensim {peer_s:.2f} CPU s = {peer_s / ours_s:.1f} ×")
+        yield Figure(name=what, figure=cost, cpu=ours_s, peer="gensim's loader", ratio=peer_s / ours_s)
 
 
 def language_model(lines: list[str]) -> None:
@@ -187,6 +190,12 @@ def shares(tweets: list[str], labels: list[int], glove: str, placebos: int) -> N
         )
 
 
+def run(*, quick: bool) -> Iterator[Figure]:
+    """What needs no data; the searches want tweets and vectors (`python -m benchmarks.attack --tweets … --glove …`)."""
+    yield from neighbours(2_000, 50, 200, few=10) if quick else neighbours(100_000, 300, 4_000)
+    yield from loading(1_000, 50) if quick else loading(40_000, 300)
+
+
 def main() -> None:
     """Run what the arguments allow."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -198,8 +207,8 @@ def main() -> None:
     parser.add_argument("--tweets", type=Path)
     parser.add_argument("--glove")
     options = parser.parse_args()
-    neighbours(options.words, options.width, options.rows)
-    loading(options.file_words, options.width)
+    show(neighbours(options.words, options.width, options.rows))
+    show(loading(options.file_words, options.width))
     if options.tweets:
         with options.tweets.open(encoding="utf-8", newline="") as file:
             rows = [(r["tweet"], int(r["class"] != "2")) for r in csv.DictReader(file)]

@@ -1,6 +1,6 @@
 """Predictions: this table with intervals beside one sort and beside peers, as ratios in one run on the same data.
 
-    python benchmarks/predictions.py [--rows 1000000]
+    python -m benchmarks predictions, or python -m benchmarks.predictions [--rows 1000000]
 
 The table is timed from columns in memory to findings: values, 95 % intervals, p-values, verdicts. What comes before it
 when a user passes raw arrays (reading, checks, labels → codes) and after it (distances, curves, exhibits) is timed apart,
@@ -11,11 +11,13 @@ several. Files that do not fit into memory: benchmarks/streaming.py.
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+
+from benchmarks import _figures
+from benchmarks._figures import Figure, show
 
 TABLE = (
     "disparate impact",
@@ -31,12 +33,7 @@ QUANTILES = [0.9, 0.8, 0.5]
 
 def cpu(work: Callable[[], Any], repeat: int = 7) -> float:
     """Best CPU seconds of a few runs."""
-    best = float("inf")
-    for _ in range(repeat):
-        start = time.process_time()
-        work()
-        best = min(best, time.process_time() - start)
-    return best
+    return _figures.cpu(work, repeat)[0]
 
 
 def people(n: int, seed: int = 0) -> dict[str, np.ndarray]:
@@ -117,9 +114,9 @@ def calls(rows: dict[str, np.ndarray]) -> dict[str, float]:
     }
 
 
-def peers(rows: dict[str, np.ndarray]) -> dict[str, float]:
-    """CPU seconds of the peers that are installed."""
-    times: dict[str, float] = {}
+def peers(rows: dict[str, np.ndarray]) -> dict[str, float | None]:
+    """CPU seconds of the peers; None for those that are not installed."""
+    times: dict[str, float | None] = {}
     a, b = rows["g"] == 1, rows["g"] == 0
     try:
         from holisticai.bias.metrics import regression_bias_metrics
@@ -128,7 +125,7 @@ def peers(rows: dict[str, np.ndarray]) -> dict[str, float]:
             lambda: regression_bias_metrics(a, b, rows["p"], rows["y"], metric_type="both"), 1
         )
     except ImportError:
-        print("holisticai is not installed")
+        times["holisticai"] = None
     try:
         from fairlearn.metrics import MetricFrame
         from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
@@ -153,25 +150,38 @@ def peers(rows: dict[str, np.ndarray]) -> dict[str, float]:
                 1,
             )
     except ImportError:
-        print("fairlearn is not installed")
+        times["fairlearn"] = None
     return times
 
 
-def main() -> None:
-    """Print every figure with its ratio to one sort."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    asked = parser.parse_args()
-    rows = people(asked.rows)
+def figures(n: int) -> Iterator[Figure]:
+    """The table against one sort and the peers, then what else a user calls."""
+    rows = people(n)
     held = checked(rows)
     sort = cpu(lambda: np.sort(rows["p"]))
-    print(f"{asked.rows:,} rows; one sort of the predictions: {1000 * sort:.1f} ms CPU")
-    times = {f"14 measures ({table(held)} with an interval), verdicts": cpu(lambda: table(held))}
-    times |= parts(held) | calls(rows)
-    times |= peers(rows)
-    own = next(iter(times.values()))
-    for name, seconds in times.items():
-        print(f"  {name:60} {seconds:8.3f} s  {seconds / sort:8.1f} sorts  {seconds / own:8.1f} × the table")
+    own = cpu(lambda: table(held))
+    what = f"{n:,} rows: 14 measures, verdicts"
+    cost = f"{own:.3f} s, {table(held)} with an interval; {own / sort:.1f} sorts"
+    yield Figure(name=what, figure=cost, cpu=own, peer="one sort of the predictions", ratio=sort / own)
+    for name, seconds in (parts(held) | calls(rows)).items():
+        yield Figure(name=name, figure=f"{seconds:.3f} s, {seconds / own:.1f} × the table", cpu=seconds)
+    for name, peer in peers(rows).items():
+        if peer is None:
+            yield Figure(name=what, figure=cost, cpu=own, peer=f"{name} is not installed")
+        else:
+            yield Figure(name=what, figure=cost, cpu=own, peer=name, ratio=peer / own)
+
+
+def run(*, quick: bool) -> Iterator[Figure]:
+    """A million rows."""
+    yield from figures(5_000 if quick else 1_000_000)
+
+
+def main() -> None:
+    """Any number of rows."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    show(figures(parser.parse_args().rows))
 
 
 if __name__ == "__main__":

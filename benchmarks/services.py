@@ -8,7 +8,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 
+from benchmarks._figures import Figure
 from evenhand import ask
 from evenhand._model import Plan, Probes
 from evenhand._store import Journal
@@ -79,7 +81,7 @@ async def _bare(url: str, texts: list[str], places: int) -> None:
         await asyncio.gather(*(work() for _ in range(places)))
 
 
-def throughput(n: int = 20_000, latency: float = 0.05, places: int = 64) -> None:
+def throughput(n: int = 20_000, latency: float = 0.05, places: int = 64) -> Iterator[Figure]:
     """Requests a second with 64 in flight, against the ideal places/latency and against bare aiohttp."""
     texts = [f"text {i}" for i in range(n)]
     with _Server(latency) as url:
@@ -94,16 +96,18 @@ def throughput(n: int = 20_000, latency: float = 0.05, places: int = 64) -> None
         start, spent = time.perf_counter(), time.process_time()
         asyncio.run(_bare(url, texts, places))
         bare, spent = time.perf_counter() - start, time.process_time() - spent
-    for name, took, used in (("evenhand", ours, cpu), ("bare aiohttp", bare, spent)):
-        print(
-            f"{name}: {n} requests, {places} in flight: {n / took:,.0f}/s, {n * latency / places / took:.1%} of the ideal at"
-            f" {latency * 1000:.0f} ms, {n * alone / places / took:.1%} of that at the {alone * 1000:.1f} ms that one request"
-            f" alone takes; {used / n * 1e6:.0f} µs CPU a request"
-        )
-    print("  (target: evenhand ≥ 95 % of the ideal)")
+    ideal = f"of the ideal at {latency * 1000:.0f} ms"
+    yield Figure(
+        name=f"{n:,} requests, {places} in flight",
+        figure=f"{n / ours:,.0f}/s, {n * latency / places / ours:.1%} {ideal} (target ≥ 95 %), {n * alone / places / ours:.1%}"
+        f" at the {alone * 1000:.1f} ms that one alone takes; {cpu / n * 1e6:.0f} µs CPU a request",
+        cpu=cpu,
+        peer=f"bare aiohttp, {n * latency / places / bare:.1%} {ideal}, {spent / n * 1e6:.0f} µs",
+        ratio=bare / ours,
+    )
 
 
-def journalled(n: int = 10_000, latency: float = 0.05, places: int = 64) -> None:
+def journalled(n: int = 10_000, latency: float = 0.05, places: int = 64) -> Figure:
     """The same through `ask` with a journal on disk, as an audit does it."""
     with _Server(latency) as url, tempfile.TemporaryDirectory() as folder:
         model = subject("http", url=url, scores="$.s", concurrency=places)
@@ -115,32 +119,31 @@ def journalled(n: int = 10_000, latency: float = 0.05, places: int = 64) -> None
         with Journal(os.path.join(folder, "journal.sqlite")) as journal:
             asked = ask(plan(), model, journal=journal)
         took, cpu = time.perf_counter() - start, time.process_time() - cpu
-    print(
-        f"with a journal: {n - asked.failed} replies, {n / took:,.0f}/s, {n * latency / places / took:.1%} of the ideal,"
-        f" {cpu / n * 1e6:.0f} µs CPU a request"
+    return Figure(
+        name="the same with a journal",
+        figure=f"{n - asked.failed} replies, {n / took:,.0f}/s, {n * latency / places / took:.1%} of the ideal,"
+        f" {cpu / n * 1e6:.0f} µs CPU a request",
+        cpu=cpu,
     )
 
 
-def sustained(rate: float = 100.0, seconds: float = 8.0) -> None:
+def sustained(rate: float = 100.0, seconds: float = 8.0) -> Figure:
     """How much of an allowed rate is used."""
     n = int(rate * seconds)
     with _Server(0.0) as url:
         model = subject("http", url=url, scores="$.s", concurrency=32, rate=rate)
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         model([f"text {i}" for i in range(n)])
-        took = time.perf_counter() - start
-    print(
-        f"limit {rate:.0f}/s: sustained {(n - 1) / took:.1f}/s, {(n - 1) / took / rate:.1%} (target 98 to 100 %)"
+        took, cpu = time.perf_counter() - start, time.process_time() - cpu
+    return Figure(
+        name=f"a limit of {rate:.0f}/s",
+        figure=f"sustained {(n - 1) / took:.1f}/s, {(n - 1) / took / rate:.1%} (target 98 to 100 %)",
+        cpu=cpu,
     )
 
 
-def main() -> None:
-    """All, on this machine's loopback."""
-    print(f"{os.cpu_count()} cores, one of them the server's")
-    throughput()
-    journalled()
-    sustained()
-
-
-if __name__ == "__main__":
-    main()
+def run(*, quick: bool) -> Iterator[Figure]:
+    """All, on this machine's loopback; one core is the server's where there are several."""
+    yield from throughput(300, 0.001, 8) if quick else throughput()
+    yield journalled(300, 0.001, 8) if quick else journalled()
+    yield sustained(200.0, 0.25) if quick else sustained()

@@ -13,9 +13,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+
+from benchmarks._figures import Figure, show
 
 PIECE = 1_000_000
 AUDITS = {
@@ -27,7 +30,7 @@ PROGRAM = """
 import resource, subprocess, sys
 subprocess.run([sys.executable, "-m", "evenhand", *sys.argv[1:]], check=True, stdout=subprocess.DEVNULL)
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(f"{used.ru_utime + used.ru_stime:.0f} s CPU, peak {used.ru_maxrss / 1024:.0f} MB")
+print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 """
 
 
@@ -58,23 +61,35 @@ def write(path: Path, rows: int) -> None:
             writer.write_table(piece(start // PIECE, min(PIECE, rows - start)))
 
 
-def main() -> None:
-    """Print every audit's cost."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--folder", default=None)
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
-        path = Path(folder) / "people.parquet"
-        write(path, asked.rows)
-        print(f"{asked.rows:,} rows, {path.stat().st_size / 1e9:.2f} GB of Parquet", flush=True)
+def audits(rows: int, folder: str | None = None) -> Iterator[Figure]:
+    """Every audit's cost."""
+    with tempfile.TemporaryDirectory(dir=folder) as inside:
+        path = Path(inside) / "people.parquet"
+        write(path, rows)
+        size = f"{rows:,} rows, {path.stat().st_size / 1e9:.2f} GB of Parquet"
         for name, options in AUDITS.items():
-            command = ["predictions", str(path), *options.split(), "--out", str(Path(folder) / "out")]
+            command = ["predictions", str(path), *options.split(), "--out", str(Path(inside) / "out")]
             start = time.monotonic()
             done = subprocess.run(
                 [sys.executable, "-c", PROGRAM, *command], capture_output=True, text=True, check=True
             )
-            print(f"  {name:40} {time.monotonic() - start:5.0f} s, {done.stdout.strip()}", flush=True)
+            took = time.monotonic() - start
+            spent, peak = map(float, done.stdout.split())
+            yield Figure(name=name, figure=f"{size}: {took:.0f} s, peak {peak:.0f} MB", cpu=spent)
+
+
+def run(*, quick: bool) -> Iterator[Figure]:
+    """Ten million rows."""
+    yield from audits(20_000 if quick else 10_000_000)
+
+
+def main() -> None:
+    """Any number of rows, in a folder that has the room."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--folder", default=None)
+    asked = parser.parse_args()
+    show(audits(asked.rows, asked.folder))
 
 
 if __name__ == "__main__":

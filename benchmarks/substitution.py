@@ -1,19 +1,19 @@
-"""Speed and memory of substitution, as ratios in one run: `python benchmarks/substitution.py [--small]`."""
+"""Speed and memory of substitution, as ratios in one run: `python -m benchmarks substitution`."""
 
 from __future__ import annotations
 
 import random
 import re
-import resource
-import sys
 import time
+from collections.abc import Iterator
 
+from benchmarks._figures import Figure, peak_mb
 from evenhand.plans import Finder, person_templates
 from evenhand.terms import terms, terms_from_rows
 from evenhand.texts import texts
 
 
-def name_grid(rows: int) -> None:
+def name_grid(rows: int) -> Figure:
     """Streams `rows` probes of a name grid, against a bare loop of str.replace over the same texts."""
     base = texts("person")
     names = terms("names/freakonomics")
@@ -29,13 +29,16 @@ def name_grid(rows: int) -> None:
             text.replace("Arthur", name)
             m += 1
     bare = (time.process_time() - start) / m * n
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        f"name grid: {n:,} probes, {n / ours:,.0f} texts/s; {bare / ours:.2f} × bare str.replace; peak {peak:.0f} MB"
+    return Figure(
+        name="a grid of names",
+        figure=f"{n:,} probes, {n / ours:,.0f} texts/s, peak {peak_mb():.0f} MB",
+        cpu=ours,
+        peer="a bare loop of str.replace",
+        ratio=bare / ours,
     )
 
 
-def free_text(rows: int, words: int = 15_000) -> None:
+def free_text(rows: int, words: int = 15_000) -> Figure:
     """Finds and replaces the terms of a long list, against one `re` alternation."""
     rng = random.Random(1)
     letters = "abcdefghijklmnopqrstuvwxyz"
@@ -63,12 +66,16 @@ def free_text(rows: int, words: int = 15_000) -> None:
     for text in few:
         pattern.sub("term", text)
     slow = (time.process_time() - start) / len(few) * rows
-    print(
-        f"free text, {words:,} terms: {rows / ours:,.0f} texts/s, {hits} found; {slow / ours:.0f} × faster than re"
+    return Figure(
+        name=f"{words:,} terms found and replaced",
+        figure=f"{rows / ours:,.0f} texts/s, {hits} found",
+        cpu=ours,
+        peer="one re alternation",
+        ratio=slow / ours,
     )
 
 
-if __name__ == "__main__":
-    small = "--small" in sys.argv
-    name_grid(200_000 if small else 10_000_000)
-    free_text(20_000 if small else 200_000)
+def run(*, quick: bool) -> Iterator[Figure]:
+    """Both ways of substitution."""
+    yield name_grid(20_000 if quick else 10_000_000)
+    yield free_text(1_000, words=500) if quick else free_text(200_000)

@@ -6,8 +6,23 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")  # a busy machine is no finding
 
 ROOT = Path(__file__).resolve().parents[1]
+SLOW_SECONDS = 3_600
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow tests may take an hour, tests of large models ten minutes, unless they say so themselves."""
+    for item in items:
+        if item.get_closest_marker("timeout") is None:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+            elif item.get_closest_marker("torch"):
+                item.add_marker(pytest.mark.timeout(600))
 
 
 @pytest.fixture(scope="session")

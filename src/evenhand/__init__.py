@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Probes,
         Replies,
         Subject,
+        Traits,
     )
     from evenhand._record import Note
     from evenhand._result import Result
@@ -68,6 +69,7 @@ _PUBLIC: dict[str, str] = {
     "Templates": "evenhand.plans.templates",
     "Terms": "evenhand.terms",
     "Texts": "evenhand.texts",
+    "Traits": "evenhand._model",
     "ask": "evenhand._run",
     "balance": "evenhand.audits.amplification.balance",
     "compare": "evenhand._changes",
@@ -83,7 +85,8 @@ _PUBLIC: dict[str, str] = {
     "texts": "evenhand.texts",
     **{attribute: module for module, attribute in (row.call.split(":") for row in _AUDITS.values())},
 }
-"""Public name → where it lives. Imported when first used: `import evenhand` stays fast and loads nothing heavy."""
+"""Public name → where it lives. Imported when first used: `import evenhand` stays fast and loads nothing
+heavy."""
 
 _DIRECT |= dict.fromkeys(
     (
@@ -136,6 +139,7 @@ __all__ = [
     "Templates",
     "Terms",
     "Texts",
+    "Traits",
     "ask",
     "attack",
     "audit_amplification",

@@ -1,7 +1,7 @@
 """A package that shares its name with its main function, and may be called like it.
 
-`evenhand.terms` is a room and `evenhand.terms("names/freakonomics")` the door most people want. Python binds a
-submodule to its parent's attribute as soon as anything imports it, so the module itself answers the call.
+`evenhand.terms` is a room and `evenhand.terms("names/freakonomics")` the door most people want. Python binds
+a submodule to its parent's attribute as soon as anything imports it, so the module itself answers the call.
 """
 
 from __future__ import annotations

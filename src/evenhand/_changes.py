@@ -19,9 +19,9 @@ Key: TypeAlias = tuple[str, str, str, str, str | None, int]
 def compare(old: Result, new: Result) -> Exhibit:
     """What changed between two audits: findings matched by measure, contrast, group, reference and given.
 
-    `change` is new − old on the scale of the contrast. `intervals` says whether the two intervals overlap or lie apart;
-    overlapping intervals are no evidence of a change, but neither do they exclude one. Rows whose verdict got worse come
-    first, then new and vanished findings, then the rest.
+    `change` is new − old on the scale of the contrast. `intervals` says whether the two intervals overlap or
+    lie apart; overlapping intervals are no evidence of a change, but neither do they exclude one. Rows whose
+    verdict got worse come first, then new and vanished findings, then the rest.
 
     >>> from dataclasses import replace
     >>> e = Estimate(
@@ -47,8 +47,9 @@ def compare(old: Result, new: Result) -> Exhibit:
 def merge(results: Sequence[Result], *, title: str | None = None) -> Result:
     """Several results of one kind of audit as one.
 
-    Findings and notes are joined, counts added, exhibits of the same name numbered (``scores``, ``scores (2)``). The
-    adjusted p-values stay those of each part: a note says so. The whole is complete where every part is.
+    Findings and notes are joined, counts added, exhibits of the same name numbered (``scores``, ``scores
+    (2)``). The adjusted p-values stay those of each part: a note says so. The whole is complete where every
+    part is.
 
     Raises:
         UsageError: nothing to merge, or results of different kinds.

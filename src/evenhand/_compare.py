@@ -1,7 +1,8 @@
-"""Summaries → findings: every pair, the widest gap, the worst subgroup, and strata held equal. One engine for every audit.
+"""Summaries → findings: every pair, the widest gap, the worst subgroup, and strata held equal. One engine
+for every audit.
 
-A claim takes two summaries and a level and gives an inference. What a summary holds (moments, counts, rows of scores) is
-its audit's own business; here it has a label, a number of rows, and adds up.
+A claim takes two summaries and a level and gives an inference. What a summary holds (moments, counts, rows
+of scores) is its audit's own business; here it has a label, a number of rows, and adds up.
 """
 
 from __future__ import annotations
@@ -54,11 +55,13 @@ class Claim(Generic[S]):
     Args:
         name: as in results. infer: (group, reference, level) → inference, on the scale of the contrast.
         key: the name under which the user sets the tolerance, and picks the claim.
-        tolerance: bounds of the contrast; None where nothing is judged. family: the claims judged together with it.
+        tolerance: bounds of the contrast; None where nothing is judged. family: the claims judged together
+            with it.
         given: what all of it is conditional on, e.g. ``"top 20 %"``.
         counts: the rows that it counts of a side. rests_on: what carries the gap of two sides, in words.
-        alone: (value, standard error) of one side, on the scale where the claim is the difference of two sides' values
-            (the log for ratios); NaN where it has none. Claims with it find the widest of many gaps in linear time.
+        alone: (value, standard error) of one side, on the scale where the claim is the difference of two
+            sides' values (the log for ratios); NaN where it has none. Claims with it find the widest of many
+            gaps in linear time.
         widest, worst: whether it is also claimed of the widest gap, and of the worst subgroup.
         pooled: how pairs of several strata become one inference, if they do.
     """
@@ -180,7 +183,8 @@ def against(sides: Iterable[S], reference: S) -> list[Pair[S]]:
     return [(side, reference) for side in sides if side is not reference]
 
 
-# --- pairs ----------------------------------------------------------------------------------------------------------
+# --- pairs
+# ----------------------------------------------------------------------------------------------------------
 
 
 def evidence_of(claim: Claim[S], a: S, b: S, *, level: float, given: str | None = None) -> Evidence:
@@ -254,15 +258,15 @@ def held_equal(
     for _, pairs in strata:
         for a, b in pairs:
             by_side.setdefault(a.label, []).append((a, b))
-    own = [
-        (c, pairs) for c in claims if c.pooled is not None and c.given is None for pairs in by_side.values()
-    ]
+    poolable = [c for c in claims if c.pooled is not None and c.given is None]
+    own = [(c, _over(c, pairs), _whole(pairs)) for c in poolable for pairs in by_side.values()]
+    given, level = f"{name} held equal", declared.level
     return judge(
-        [evidence_of(_over(c, pairs), *_whole(pairs), level=declared.level, given=f"{name} held equal") for c, pairs in own],
-        tolerances=[c.tolerance for c, _ in own],
+        [evidence_of(over, a, b, level=level, given=given) for _, over, (a, b) in own],
+        tolerances=[c.tolerance for c, _, _ in own],
         family=f"{attribute} with {name} held equal",
         correction=declared.correction,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,7 +291,8 @@ def _over(claim: Claim[S], pairs: Sequence[Pair[S]]) -> Claim[_Whole]:
     return Claim(name=claim.name, infer=lambda _a, _b, level: pooled(pairs, level), contrast=claim.contrast)
 
 
-# --- the widest of several gaps -------------------------------------------------------------------------------------
+# --- the widest of several gaps
+# -------------------------------------------------------------------------------------
 
 
 def widest(
@@ -298,7 +303,8 @@ def widest(
     family: str,
     given: str | None = None,
 ) -> list[Finding]:
-    """The widest of all gaps between more than two groups, corrected for having been picked (studentised range)."""
+    """The widest of all gaps between more than two groups, corrected for having been picked (studentised
+    range)."""
     found = [
         (c, item)
         for c in claims
@@ -365,7 +371,8 @@ def every_pair(sides: Sequence[S]) -> list[Pair[S]]:
 
 
 def widest_pair(alone: Sequence[tuple[float, float]]) -> tuple[int, int] | None:
-    """The two groups furthest apart of those whose gap has a standard error; the first pair where several tie.
+    """The two groups furthest apart of those whose gap has a standard error; the first pair where several
+    tie.
 
     Args:
         alone: (value, standard error) of each group; NaN where it has none.
@@ -384,7 +391,8 @@ def widest_pair(alone: Sequence[tuple[float, float]]) -> tuple[int, int] | None:
     varies = known & (se > near)
     if not varies.any():
         return None
-    # One side must vary, so a group that does can pair with any other, a group that does not with one that does.
+    # One side must vary, so a group that does can pair with any other, a group that does not with one that
+    # does.
     reach = np.full(len(value), -np.inf)
     for who, partners in ((varies, known), (known & ~varies, varies)):
         low, high = value[partners].min(), value[partners].max()
@@ -409,7 +417,8 @@ def _negated(found: Inference) -> Inference:
     )
 
 
-# --- the worst subgroup ---------------------------------------------------------------------------------------------
+# --- the worst subgroup
+# ---------------------------------------------------------------------------------------------
 
 
 def worst_subgroup(

@@ -16,7 +16,8 @@ _BOMS = (
 
 
 def encoding_of(start: bytes) -> str:
-    """The likely encoding of a file from its first bytes: a byte order mark, NUL positions, valid UTF-8, else cp1252.
+    """The likely encoding of a file from its first bytes: a byte order mark, NUL positions, valid UTF-8,
+    else cp1252.
 
     >>> encoding_of("naïve".encode("utf-16")), encoding_of("naïve".encode("latin-1")), encoding_of(b"plain")
     ('utf-16', 'cp1252', 'utf-8')
@@ -44,8 +45,8 @@ def decode(raw: bytes, *, encoding: str | None = None, name: str = "input") -> s
 
     Args:
         raw: the bytes.
-        encoding: a codec name, or None to detect (UTF-8, UTF-16, UTF-32 by mark; UTF-16 by its NULs; else cp1252,
-            the superset of Latin-1 that files in the wild are written in).
+        encoding: a codec name, or None to detect (UTF-8, UTF-16, UTF-32 by mark; UTF-16 by its NULs; else
+            cp1252, the superset of Latin-1 that files in the wild are written in).
         name: what the error calls the input.
 
     Raises:
@@ -73,7 +74,8 @@ def decode(raw: bytes, *, encoding: str | None = None, name: str = "input") -> s
         else:
             raise DataError(
                 "wrong-encoding",
-                f"{name} is not valid {codec}: byte {raw[error.start] if error.start < len(raw) else 0:#04x} at "
+                f"{name} is not valid {codec}: byte"
+                f" {raw[error.start] if error.start < len(raw) else 0:#04x} at "
                 f"position {error.start}.",
                 given=codec,
                 expected="the encoding that the file was written in",

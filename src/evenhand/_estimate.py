@@ -1,7 +1,7 @@
 """An inference as an estimate, with everything that the judge needs.
 
-`Evidence` is an estimate together with the numbers that a verdict is made of but a reader rarely wants: the interval
-of the equivalence test, and what the estimate rests on.
+`Evidence` is an estimate together with the numbers that a verdict is made of but a reader rarely wants: the
+interval of the equivalence test, and what the estimate rests on.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Findings and exhibits to and from strict JSON, with every field checked on the way in.
 
-`Result.to_json` and `Result.from_json` are built on it; docs/reference/result-schema.md describes the outcome.
+`Result.to_json` and `Result.from_json` are built on it; docs/reference/result-schema.md describes the
+outcome.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from evenhand._errors import DataError
 from evenhand._model import ChartKind, Estimate, Exhibit, Finding, Verdict
 
 SCHEMA = "evenhand-result/1"
-"""Name and version of the JSON. Fields may be added within a version; a change of meaning raises the number."""
+"""Name and version of the JSON. Fields may be added within a version; a change of meaning raises the
+number."""
 
 SEVERITY: tuple[Verdict, ...] = ("disparity", "inconclusive", "within tolerance")
 """The verdicts, worst first."""
@@ -54,7 +56,8 @@ FINDING_FIELDS: dict[str, tuple[type, ...]] = {
 
 
 def plain(value: Any) -> Any:
-    """`value` as JSON values only. Never fails: what JSON cannot say becomes a name or None, and keys are sorted.
+    """`value` as JSON values only. Never fails: what JSON cannot say becomes a name or None, and keys are
+    sorted.
 
     >>> plain({"b": (1, float("nan")), "a": np.float64(0.5), "f": math.sqrt})
     {'a': 0.5, 'b': [1, None], 'f': 'math:sqrt'}
@@ -239,7 +242,8 @@ def exhibit_in(part: Any, where: str) -> Exhibit:
 
 
 def expect(part: Any, where: str, /, **fields: tuple[type, ...]) -> None:
-    """Each field is there and of one of its types; whole numbers count as floats, booleans never as numbers."""
+    """Each field is there and of one of its types; whole numbers count as floats, booleans never as
+    numbers."""
     if not isinstance(part, Mapping):
         raise foreign(where, f"expected an object, found {type(part).__name__}")
     for name, kinds in fields.items():

@@ -1,8 +1,10 @@
-"""Evidence → findings: a tolerance declared beforehand, multiplicity, equivalence, and a sentence for the reader.
+"""Evidence → findings: a tolerance declared beforehand, multiplicity, equivalence, and a sentence for the
+reader.
 
 The three verdicts (docs/decisions/0003):
 
-* `disparity`: the gap differs from none after correction for multiple claims, *and* lies beyond the tolerance;
+* `disparity`: the gap differs from none after correction for multiple claims, *and* lies beyond the
+tolerance;
 * `within tolerance`: two one-sided tests place the whole gap inside the tolerance;
 * `inconclusive`: neither. Absence of evidence is not evidence of even-handedness.
 """

@@ -1,7 +1,8 @@
 """What groups are called: the only place that knows how "sex=F" and "sex & race=F & black" are written.
 
-Inside an audit a side carries its `Label`; results hold the text of it. Names and levels are the user's own, so they may
-hold "=" and "&" themselves (one-hot columns are named "sex=F"): a text is never taken apart to find a group again.
+Inside an audit a side carries its `Label`; results hold the text of it. Names and levels are the user's own,
+so they may hold "=" and "&" themselves (one-hot columns are named "sex=F"): a text is never taken apart to
+find a group again.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Grouping:
+class Grouped:
     """An attribute, the level of every row, and how each level is made up.
 
     Args:
@@ -98,12 +99,12 @@ class Grouping:
         return [Label(self.attribute, own) for own in self.parts]
 
 
-def grouping(name: str, factor: Factor) -> Grouping:
+def grouping(name: str, factor: Factor) -> Grouped:
     """The levels of one column."""
-    return Grouping(Attribute((name,)), factor, tuple((level,) for level in factor.levels))
+    return Grouped(Attribute((name,)), factor, tuple((level,) for level in factor.levels))
 
 
-def groupings(groups: Mapping[str, Factor], *, crossing: bool = False) -> list[Grouping]:
+def groupings(groups: Mapping[str, Factor], *, crossing: bool = False) -> list[Grouped]:
     """Every column; with `crossing` also all of them combined, where there are several.
 
     >>> found = groupings({"sex": Factor.of("FM"), "race": Factor.of("xx")}, crossing=True)
@@ -114,7 +115,7 @@ def groupings(groups: Mapping[str, Factor], *, crossing: bool = False) -> list[G
     return [*single, crossed(groups)] if crossing and len(groups) > 1 else single
 
 
-def crossed(groups: Mapping[str, Factor]) -> Grouping:
+def crossed(groups: Mapping[str, Factor]) -> Grouped:
     """The intersection of several columns: one level for each combination that occurs."""
     sizes = [len(f.levels) for f in groups.values()]
     codes = np.zeros(len(next(iter(groups.values()))), dtype=np.int64)
@@ -130,7 +131,7 @@ def crossed(groups: Mapping[str, Factor]) -> Grouping:
         tuple(f.levels[int(at)] for f, at in zip(groups.values(), row, strict=True))
         for row in zip(*places, strict=True)
     )
-    return Grouping(Attribute(tuple(groups)), Factor(out, tuple(CROSS.join(p) for p in parts)), parts)
+    return Grouped(Attribute(tuple(groups)), Factor(out, tuple(CROSS.join(p) for p in parts)), parts)
 
 
 def natural(level: str) -> tuple[int, float, str]:
@@ -181,7 +182,8 @@ def named_level(word: str, attributes: Sequence[str]) -> tuple[str, str] | None:
 
 
 def references(given: str | Mapping[str, str] | None, attributes: Sequence[str]) -> dict[str, str]:
-    """Attribute → level of the group that others are held against; a bare level is one of the first attribute.
+    """Attribute → level of the group that others are held against; a bare level is one of the first
+    attribute.
 
     >>> references("white", ["race"]), references("sex=M", ["race", "sex"])
     ({'race': 'white'}, {'sex': 'M'})

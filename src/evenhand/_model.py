@@ -6,7 +6,7 @@ Imports nothing of ours. Everything here is frozen, keyword-only and columnar: a
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -119,6 +119,66 @@ class Subject(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Traits:
+    """What a subject declares of itself beside its scores.
+
+    A subject says so in an attribute ``traits``, or in plain attributes of these names, on the object, its
+    class, or a function (``predict.ordinal = True``). Whatever wraps it passes them on.
+
+    Args:
+        ordinal: scores are ordered but not spaced, so that only ranks mean something (levels of severity).
+        whole: all probes are wanted in one call (a job that is paid for as one).
+        notice: what a reader of every result should know; empty for most.
+        batches_itself: given many inputs at once it splits them better than a wrapper could.
+
+    >>> import evenhand as eh
+    >>> def stars(texts):
+    ...     return [len(text) % 5 for text in texts]
+    >>> stars.ordinal = True
+    >>> texts = ["Arthur left.", "I met Arthur."]
+    >>> result = eh.audit_text(stars, texts, terms="names/weat-gender", replace="Arthur")
+    >>> "ordinal-scores" in {note.slug for note in result.notes}
+    True
+    """
+
+    ordinal: bool = False
+    whole: bool = False
+    notice: str = ""
+    batches_itself: bool = False
+
+
+TRAITS: Mapping[str, type] = {trait.name: type(trait.default) for trait in fields(Traits)}
+WRAPPED_IN = ("subject", "endpoint", "function")
+"""Where a wrapper, a service and a subject made of a callable keep what they ask."""
+DEEPEST = 32
+"""Layers that are looked through: more than anyone stacks, and an end for an object that wraps itself."""
+
+
+def traits_of(subject: object) -> Traits:
+    """The traits of a subject under all its wrappers; what an outer layer declares itself goes before the
+    inner ones.
+
+    >>> from evenhand.subjects import Limited
+    >>> traits_of(Limited(subject=type("Graded", (), {"ordinal": True})(), calls=2.0)).ordinal
+    True
+    """
+    found: dict[str, Any] = {}
+    layer: Any = subject
+    for _ in range(DEEPEST):
+        declared = getattr(layer, "traits", None)
+        if isinstance(declared, Traits):
+            return replace(declared, **found)
+        for name, kind in TRAITS.items():
+            said = getattr(layer, name, None)
+            if isinstance(said, str if kind is str else int | np.bool_):  # a method of that name says nothing
+                found.setdefault(name, kind(said))
+        layer = next(
+            (inner for name in WRAPPED_IN if (inner := getattr(layer, name, None)) is not None), None
+        )
+    return Traits(**found)
+
+
 Plan: TypeAlias = Generator[Probes, Replies, None]
 """Yields probes and is sent their replies; does no I/O. A fixed grid ignores what it is sent."""
 
@@ -168,10 +228,11 @@ class Estimate:
 
     Args:
         measure, contrast: names.
-        group, reference: the two sides, e.g. ``"race=black"`` and ``"race=white"``. `reference` may also name a
-            null ("all", "training data").
+        group, reference: the two sides, e.g. ``"race=black"`` and ``"race=white"``. `reference` may also
+            name a null ("all", "training data").
         given: the stratum, e.g. ``"sentiment=negative"``; None for all rows.
-        value, low, high: the estimate and its interval; None where `why_not` says why. level: of the interval.
+        value, low, high: the estimate and its interval; None where `why_not` says why. level: of the
+            interval.
         p_value, p_adjusted: two-sided unless `method` says otherwise; raw and after multiplicity.
         n: rows used. n_group, n_reference: rows on each side.
         units: sampled dimension → distinct units used, e.g. ``{"text": 40, "term": 80}``.
@@ -210,7 +271,8 @@ class Estimate:
 
     @property
     def n_units(self) -> int:
-        """Units of the scarcest sampled dimension: what limits the evidence. Rows where nothing is sampled."""
+        """Units of the scarcest sampled dimension: what limits the evidence. Rows where nothing is
+        sampled."""
         return min(self.units.values()) if self.units else self.n
 
     def with_(self, **changes: Any) -> Estimate:
@@ -224,12 +286,13 @@ class Finding:
 
     Args:
         estimate: what was measured.
-        tolerance: the two bounds of the contrast inside which groups count as treated alike, or None where the
-            estimate is descriptive and no verdict was asked for.
+        tolerance: the two bounds of the contrast inside which groups count as treated alike, or None where
+            the estimate is descriptive and no verdict was asked for.
         verdict: `disparity`, `within tolerance`, `inconclusive`; None for descriptive estimates.
         because: one sentence for a reader without statistics.
         rests_on: what carries the estimate, e.g. "carried by 1 of 40 names: Precious".
-        detectable: smallest true gap that this design would have detected with 80 % power, on the contrast's scale.
+        detectable: smallest true gap that this design would have detected with 80 % power, on the contrast's
+            scale.
         family: the family of claims inside which p was adjusted.
     """
 
@@ -256,7 +319,8 @@ class Exhibit:
         columns: name → list of JSON scalars, equal lengths.
         note: one or two sentences: how to read it, what was left out.
         chart: the drawing; `none` for a plain table.
-        encode: channel → column for the chart, e.g. ``{"x": "score", "color": "group"}``. See `reports/charts.py`.
+        encode: channel → column for the chart, e.g. ``{"x": "score", "color": "group"}``. See
+            `reports/charts.py`.
     """
 
     title: str
@@ -286,8 +350,8 @@ class Exhibit:
         Args:
             title, note, chart, encode: as they stand in the exhibit.
             rows: the table; a cell that a row lacks is None.
-            columns: the names in their order, also where there are no rows; keys beside them are left out. By default
-                all names, in order of first appearance.
+            columns: the names in their order, also where there are no rows; keys beside them are left out.
+                By default all names, in order of first appearance.
 
         >>> Exhibit.of("sizes", [{"group": "F", "n": 3}, {"group": "M"}]).columns
         {'group': ['F', 'M'], 'n': [3, None]}

@@ -25,11 +25,12 @@ R = TypeVar("R", bound=Record)
 
 
 def tells_its_call(*without: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """For the door of an audit: the arguments of the call go into the provenance of its result, defaults included.
+    """For the door of an audit: the arguments of the call go into the provenance of its result, defaults
+    included.
 
     Args:
-        without: parameters that are data or machinery, and are not repeated. What the door itself puts into its
-            provenance (names it resolved) stays; None is left out.
+        without: parameters that are data or machinery, and are not repeated. What the door itself puts into
+            its provenance (names it resolved) stays; None is left out.
     """
 
     def wrap(door: Callable[P, R]) -> Callable[P, R]:

@@ -1,7 +1,8 @@
-"""What an audit found, as data: findings, exhibits, notes, counts, provenance; its table and its versioned JSON.
+"""What an audit found, as data: findings, exhibits, notes, counts, provenance; its table and its versioned
+JSON.
 
-Reports render a `Record`; the `Result` that users hold is a record with doors to them (`_result.py`). The JSON is
-described in docs/reference/result-schema.md.
+Reports render a `Record`; the `Result` that users hold is a record with doors to them (`_result.py`). The
+JSON is described in docs/reference/result-schema.md.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 KIND = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-"""How a kind of audit is written: a key of `evenhand.audits.AUDITS`, or the name of an audit of the user's own."""
+"""How a kind of audit is written: a key of `evenhand.audits.AUDITS`, or the name of an audit of the user's
+own."""
 Level: TypeAlias = Literal["info", "warning"]
 TABLE: dict[str, str] = {
     "measure": "string",
@@ -89,11 +91,13 @@ class Note:
 class Record:
     """The data of a `Result`: what reports render, without the doors that lead to them.
 
-    Exhibits, counts and provenance are reduced to plain JSON values when the result is made (NaN and infinity become
-    None, arrays lists, callables their `module:name`), so that a record equals what is read back from its JSON.
+    Exhibits, counts and provenance are reduced to plain JSON values when the result is made (NaN and
+    infinity become None, arrays lists, callables their `module:name`), so that a record equals what is read
+    back from its JSON.
 
     Args:
-        audit: which kind of audit made it: lower-case words joined by dashes, of evenhand's audits or your own.
+        audit: which kind of audit made it: lower-case words joined by dashes, of evenhand's audits or your
+            own.
         title: what the reader sees first, e.g. ``"vader on 80 first names"``.
         findings: estimates held against their tolerances.
         exhibits: name → table or chart, in the order of the report.

@@ -59,7 +59,8 @@ class Result(Record):
         return frame
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The result as strict JSON, the same bytes for the same result; also written to `path` where given."""
+        """The result as strict JSON, the same bytes for the same result; also written to `path` where
+        given."""
         return _deliver(encode(self), path)
 
     @classmethod

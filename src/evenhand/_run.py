@@ -1,7 +1,7 @@
 """One loop for every live audit: a plan yields probes, a subject answers, observations accumulate.
 
-The loop owns the journal, the batches, the executor and the counting of failures; plans do no I/O and subjects know
-nothing of groups.
+The loop owns the journal, the batches, the executor and the counting of failures; plans do no I/O and
+subjects know nothing of groups.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import BudgetSpent
-from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject
+from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject, traits_of
 from evenhand._store import Journal
-from evenhand.subjects.wrappers import Arrivals, Batched, Cached, Streaming, batches_itself, gather
+from evenhand.subjects.wrappers import Arrivals, Batched, Cached, Streaming, gather, left_of
 
 Progress = Callable[[int, int], None]
 """Called with (rows asked so far, rows failed so far) after every batch."""
@@ -59,7 +59,8 @@ def ask(
 
     Args:
         plan: generator of Probes; it is sent the Replies to each batch (their mean over repeats).
-        executor: runs the batches of one plan step side by side; any `concurrent.futures.Executor`. Not used for a subject
+        executor: runs the batches of one plan step side by side; any `concurrent.futures.Executor`. Not used
+            for a subject
             that keeps its own requests in flight: its rate and its number of requests would no longer hold.
         journal: replies known to it are not asked again; what arrives is kept at once.
         repeats: identical calls on purpose, kept apart by the factor `repeat`.
@@ -74,7 +75,7 @@ def ask(
     """
     columns = _Columns(keep)
     stopped: str | None = None
-    executor = None if batches_itself(subject) else executor
+    executor = None if traits_of(subject).batches_itself else executor
 
     def report(rows: int, failed: int) -> None:
         if progress is not None:
@@ -112,14 +113,19 @@ def _step(
     parts: list[tuple[Any, Replies]] = []
     done = failed = 0
     stopped = None
+    stream = _arriving(subject, inputs, executor, batch_size)
     try:
-        for rows, replies in _arriving(subject, inputs, executor, batch_size):
+        for rows, replies in stream:
             parts.append((rows, replies))
             done += len(rows)
             failed += len(replies.errors)
             report(done, failed)
     except BudgetSpent as spent:
         stopped = spent.message
+    except KeyboardInterrupt as interrupt:
+        for _ in left_of(stream, interrupt):  # the journal keeps it on its way here
+            pass
+        raise
     return gather(
         parts, len(inputs), missing="not asked: the run ended" if stopped else "no reply arrived"
     ), stopped
@@ -146,7 +152,8 @@ def _mean(answers: list[Replies]) -> Replies:
 
 
 BLOCK = 1 << 20
-"""Rows that a column grows by. Blocks this large go back to the system when freed, so a column is held once."""
+"""Rows that a column grows by. Blocks this large go back to the system when freed, so a column is held
+once."""
 
 
 class _Column:

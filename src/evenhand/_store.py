@@ -1,8 +1,8 @@
 """The journal: content-addressed replies in one SQLite file, so that nothing is asked, or paid for, twice.
 
-A reply is found by a 16-byte BLAKE2b digest of (subject id, repeat index, input). The subject id carries model,
-version and parameters, so a changed model never answers from an old reply. One transaction per arrived batch, WAL
-and ``synchronous=FULL``: a row that was acknowledged survives ``kill -9``.
+A reply is found by a 16-byte BLAKE2b digest of (subject id, repeat index, input). The subject id carries
+model, version and parameters, so a changed model never answers from an old reply. One transaction per
+arrived batch, WAL and ``synchronous=FULL``: a row that was acknowledged survives ``kill -9``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ CREATE TABLE replies (
     key BLOB PRIMARY KEY, shape INTEGER NOT NULL REFERENCES shapes (id), scores BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE inputs (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL, repeat INTEGER NOT NULL, input TEXT NOT NULL, created REAL NOT NULL
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL, repeat INTEGER NOT NULL, input TEXT NOT NULL,
+    created REAL NOT NULL
 );
 """
 
@@ -71,8 +72,8 @@ class Journal:
     """Replies that have arrived, in one SQLite file that several processes may share.
 
     Args:
-        path: the file; created with permissions 0600. A file of another program, or of a newer evenhand, is refused
-            and left as it is.
+        path: the file; created with permissions 0600. A file of another program, or of a newer evenhand, is
+            refused and left as it is.
 
     Raises:
         JournalError: the file is not a journal, is damaged, or cannot be written.
@@ -125,7 +126,8 @@ class Journal:
         return Known(scores=scores, missing=missing)
 
     def put(self, subject_id: str, inputs: Sequence[Any], replies: Replies, *, repeat: int = 0) -> None:
-        """Keep the replies that arrived, in one transaction; rows with an error are left to be asked again."""
+        """Keep the replies that arrived, in one transaction; rows with an error are left to be asked
+        again."""
         names = tuple(replies.scores)
         if not names or not len(inputs):
             return
@@ -144,6 +146,7 @@ class Journal:
                 "INSERT INTO inputs (key, repeat, input, created) VALUES (?, ?, ?, ?)",
                 [(keys[row], repeat, _text_of(inputs[row]), now) for row in arrived],
             )
+        self._shapes[(subject_id, names)] = shape  # only now: a transaction that was interrupted wrote none
 
     def stats(self) -> list[dict[str, Any]]:
         """Per subject: replies held, characters of input, first and last arrival (seconds since 1970)."""
@@ -157,7 +160,8 @@ class Journal:
             return [dict(zip(keys, row, strict=True)) for row in cursor]
 
     def rows(self, subject: str | None = None) -> Iterator[dict[str, Any]]:
-        """Every reply as a mapping: subject, repeat, input, and one entry per score; for `evenhand journal export`."""
+        """Every reply as a mapping: subject, repeat, input, and one entry per score; for `evenhand journal
+        export`."""
         with self._guard():
             cursor = self._connection.execute(
                 "SELECT subject, names, repeat, input, scores FROM inputs JOIN replies USING (key)"
@@ -179,7 +183,8 @@ class Journal:
         with self._guard(), self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
             cursor = connection.execute(
-                "DELETE FROM replies WHERE (:subject IS NULL OR shape IN (SELECT id FROM shapes WHERE subject = :subject))"
+                "DELETE FROM replies WHERE (:subject IS NULL OR shape IN (SELECT id FROM shapes WHERE"
+                " subject = :subject))"
                 " AND (:before IS NULL OR key IN (SELECT key FROM inputs WHERE created < :before))",
                 {"subject": subject, "before": before},
             )
@@ -215,7 +220,7 @@ class Journal:
             row = self._connection.execute(
                 "SELECT id FROM shapes WHERE subject = ? AND names = ?", written
             ).fetchone()
-            known = self._shapes[(subject_id, names)] = int(row[0])
+            known = int(row[0])
         return known
 
     def _open(self) -> sqlite3.Connection:

@@ -1,6 +1,8 @@
-"""The dataframe door: files and frames become Arrow tables, and their columns numbers, texts and factors, validated.
+"""The dataframe door: files and frames become Arrow tables, and their columns numbers, texts and factors,
+validated.
 
-Files are CSV, TSV, JSON lines, JSON (a list of records), Parquet and Arrow; frames are whatever narwhals reads.
+Files are CSV, TSV, JSON lines, JSON (a list of records), Parquet and Arrow; frames are whatever narwhals
+reads.
 """
 
 from __future__ import annotations
@@ -26,12 +28,13 @@ def read_table(source: Any, *, columns: Sequence[str] | None = None) -> pa.Table
     """Anything tabular as an Arrow table.
 
     Args:
-        source: a path; a dataframe that narwhals or Arrow's PyCapsule interface reads; a mapping of columns; a sequence
-            of mappings; or a structured NumPy array.
+        source: a path; a dataframe that narwhals or Arrow's PyCapsule interface reads; a mapping of columns;
+            a sequence of mappings; or a structured NumPy array.
         columns: only these, where given.
 
     Raises:
-        DataError: no such file, empty, damaged, a format that is not read, or a missing column (near names are named).
+        DataError: no such file, empty, damaged, a format that is not read, or a missing column (near names
+            are named).
     """
     import pyarrow as pa
 
@@ -93,7 +96,8 @@ def text_column(table: pa.Table, name: str) -> list[str | None]:
 
 
 def factor(table: pa.Table, name: str) -> Factor:
-    """A column as a Factor; missing, NaN and "" are missing, whole numbers lose their ".0", booleans are labels."""
+    """A column as a Factor; missing, NaN and "" are missing, whole numbers lose their ".0", booleans are
+    labels."""
     import pyarrow.compute as pc
     import pyarrow.types as types
 

@@ -1,4 +1,5 @@
-"""A disparity as a scikit-learn scorer, so that a search can trade accuracy against it. Needs no scikit-learn itself."""
+"""A disparity as a scikit-learn scorer, so that a search can trade accuracy against it. Needs no
+scikit-learn itself."""
 
 from __future__ import annotations
 
@@ -28,14 +29,15 @@ def make_scorer(
 
     Args:
         measure: a name of `evenhand.measures.DIRECT`, e.g. ``"disparate_impact"``, or a function like them.
-        group: a column of X (name, or position for arrays), or a function of X that gives the labels. The column may be
-            one that the estimator's pipeline drops.
+        group: a column of X (name, or position for arrays), or a function of X that gives the labels. The
+            column may be one that the estimator's pipeline drops.
         reference, of, options: passed to the measure, e.g. ``q=0.8``.
         weight: of the disparity. base: a scorer to add, e.g. ``get_scorer("r2")``: base − weight·disparity.
 
     Returns:
-        a callable for ``scoring=``. The disparity is |ln ratio| for ratios, |AUC − ½| for the AUC, else |value|. Where it
-        is undefined (a fold without a group) the score is NaN, which a search reports and ranks last.
+        a callable for ``scoring=``. The disparity is |ln ratio| for ratios, |AUC − ½| for the AUC, else
+        |value|. Where it is undefined (a fold without a group) the score is NaN, which a search reports and
+        ranks last.
 
     Raises:
         UsageError: an unknown measure, or a group that X does not have.

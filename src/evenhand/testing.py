@@ -27,8 +27,8 @@ class Scripted:
     """Answers from a mapping of input → score, and remembers what it was asked.
 
     Args:
-        replies: input → score, or input → mapping of scores. An input that is not in it gets `default`; without a
-            default it is a counted error.
+        replies: input → score, or input → mapping of scores. An input that is not in it gets `default`;
+            without a default it is a counted error.
 
     >>> model = Scripted(replies={"a": 0.25}, default=0.5)
     >>> model(["a", "b"]).scores["score"].tolist(), model.asked
@@ -60,8 +60,10 @@ class Planted:
         gap: the true difference.
         words: whole words that carry it (case is ignored).
         base: score of a text without them.
-        text_sd: spread of a text's own level; the same whichever name stands in it, as long as names are among `masks`.
-        noise_sd: spread of a reply. Both are drawn from a hash of the text and `seed`, so equal inputs score alike.
+        text_sd: spread of a text's own level; the same whichever name stands in it, as long as names are
+            among `masks`.
+        noise_sd: spread of a reply. Both are drawn from a hash of the text and `seed`, so equal inputs score
+            alike.
         masks: words that do not count as part of the text (e.g. all names of the lexicon).
     """
 

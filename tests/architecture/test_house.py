@@ -49,14 +49,11 @@ def code_lines(path: Path) -> int:
 
 
 LONG_FILES = {
-    "audits/predictions/audit.py",
-    "audits/predictions/claims.py",
     "audits/scores/exhibits.py",
-    "audits/text/audit.py",
     "subjects/service.py",
 }
 """Files above 330 code lines today. An entry that is no longer needed fails, too."""
-LONG_FUNCTIONS = {"audits/predictions/exhibits.py:curves", "audits/predictions/rows.py:gather"}
+LONG_FUNCTIONS = {"audits/predictions/rows.py:gather"}
 """Functions above 60 lines with their signature, whose signature is not what is generated from."""
 
 

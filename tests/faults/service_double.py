@@ -9,7 +9,7 @@ import json
 import random
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +41,8 @@ class Double:
 
     Args:
         rate: share of requests that get a fault. faults: which ones.
-        billed: text → how often it was answered well. seen: times of requests.
+        billed: text → how often it was answered well. times: when each request came.
+        held: number of a request, from 1 → whether its answer still waits.
     """
 
     rate: float = 0.0
@@ -56,6 +57,7 @@ class Double:
     in_flight: int = 0
     most_in_flight: int = 0
     url: str = ""
+    held: Callable[[int], bool] = lambda number: False
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
@@ -127,6 +129,7 @@ async def _handle(request: web.Request) -> web.StreamResponse:
     double: Double = request.app[DOUBLE]
     loop = asyncio.get_running_loop()
     double.times.append(loop.time())
+    number = len(double.times)
     double.headers.append(dict(request.headers))
     double.in_flight += 1
     double.most_in_flight = max(double.most_in_flight, double.in_flight)
@@ -137,6 +140,8 @@ async def _handle(request: web.Request) -> web.StreamResponse:
         fault = double.fault()
         if double.latency:
             await asyncio.sleep(double.latency)
+        while double.held(number):
+            await asyncio.sleep(0.005)
         return await _respond(request, double, body, texts, fault)
     finally:
         double.in_flight -= 1

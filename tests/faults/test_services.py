@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -20,7 +23,8 @@ from evenhand._errors import CredentialError, SubjectError, UsageError
 from evenhand._run import ask
 from evenhand._store import Journal
 from evenhand.cli import run
-from evenhand.subjects import subject
+from evenhand.subjects import service, subject
+from evenhand.subjects.service import _Driver
 
 FAST = {"wait_initial": 0.001, "wait_max": 0.005, "timeout": 10.0, "attempts": 12, "breaker": 1000}
 CANARY = "sk-canary-5f9d1c2b7a"
@@ -118,53 +122,160 @@ def test_a_large_run_under_every_fault_loses_nothing_and_pays_once(tmp_path: Pat
     assert max(made.billed.values()) == 1
 
 
-def _interrupted_after(seconds: float, model: Any, journal: Journal, n: int) -> float:
-    """Ctrl-C in the middle of a run; the seconds until it had ended."""
-    here = threading.main_thread().ident
-    timer = threading.Timer(seconds, signal.pthread_kill, (here, signal.SIGINT))
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            ask(plan(n), model, journal=journal)
-    finally:
-        timer.join()
-    return time.monotonic()
+@contextlib.contextmanager
+def as_soon_as(ready: Callable[[], bool], act: Callable[[_Driver], None]) -> Iterator[list[_Driver]]:
+    """Does `act` to the driver of the service that is asked inside, once `ready`; never after the end."""
+    drivers, over = list[_Driver](), threading.Event()
+
+    def driver(*given: Any) -> _Driver:
+        drivers.append(_Driver(*given))
+        return drivers[-1]
+
+    def watch() -> None:
+        while not over.wait(0.005):
+            if ready():
+                act(drivers[-1])
+                return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    with mock.patch.object(service, "_Driver", driver):
+        watcher.start()
+        try:
+            yield drivers
+        finally:
+            over.set()
+            watcher.join()
 
 
-def test_ctrl_c_keeps_the_answers_that_are_in_flight(double: Any, tmp_path: Path) -> None:
+def ctrl_c(_: _Driver) -> None:
+    """SIGINT to the main thread, where the tests run."""
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def test_ctrl_c_keeps_the_answers_that_are_in_flight(
+    double: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They are paid for: the run waits for them, keeps them, and starts no new request."""
-    double.latency = 0.5
+    monkeypatch.setattr(service, "GRACE", 60.0)  # the answers come when the run waits for them, not before
     model = services(double.url, concurrency=4)["perspective"]
     with Journal(tmp_path / "j.sqlite") as journal:
-        _interrupted_after(0.75, model, journal, 40)
+        with as_soon_as(lambda: len(double.times) == 8, ctrl_c) as drivers:
+            double.held = lambda number: number > 4 and not drivers[0].stopping.is_set()
+            with pytest.raises(KeyboardInterrupt):
+                ask(plan(40), model, journal=journal)
         kept = int((~journal.fetch(model.id, [f"text {i}" for i in range(40)]).missing).sum())
-    assert kept == double.billed.total()
-    assert 4 <= kept <= 12
+    assert kept == double.billed.total() == len(double.times) == 8
 
 
-def test_ctrl_c_does_not_wait_for_a_service_that_asks_for_an_hour(double: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["in the journal", "in the progress bar"])
+def test_ctrl_c_outside_the_service_loses_nothing_either(
+    double: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """While one batch of replies is written or shown others are in flight: the service is told, and they are kept."""
+    monkeypatch.setattr(service, "GRACE", 60.0)
+    put, interrupts = Journal.put, [KeyboardInterrupt()]
+
+    def interrupted(*_: Any) -> None:
+        while len(double.times) < 8:
+            time.sleep(0.005)
+        if interrupts:
+            raise interrupts.pop()
+
+    def slow_put(self: Journal, *given: Any, **options: Any) -> None:
+        interrupted()
+        put(self, *given, **options)
+
+    model = services(double.url, concurrency=4)["perspective"]
+    if where == "in the journal":
+        monkeypatch.setattr(Journal, "put", slow_put)
+    with Journal(tmp_path / "j.sqlite") as journal:
+        with as_soon_as(lambda: False, ctrl_c) as drivers:
+            double.held = lambda number: number > 4 and not drivers[0].stopping.is_set()
+            with pytest.raises(KeyboardInterrupt):
+                ask(plan(40), model, journal=journal, progress=interrupted)
+        kept = int((~journal.fetch(model.id, [f"text {i}" for i in range(40)]).missing).sum())
+    assert kept == double.billed.total() == len(double.times) == 8
+
+
+def test_ctrl_c_does_not_wait_for_a_service_that_asks_for_an_hour(
+    double: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Retry-After: 3600 holds up nobody who wants to leave, also where another library handles Ctrl-C first."""
     pytest.importorskip("polars", reason="polars is not installed")
+    monkeypatch.setattr(service, "GRACE", 1.0)
     double.always = "429 for an hour"
+    model = services(double.url, concurrency=2)["perspective"]
+    two_asked = as_soon_as(lambda: len(double.times) == 2, ctrl_c)
+    with Journal(tmp_path / "j.sqlite") as journal, two_asked, pytest.raises(KeyboardInterrupt):
+        ask(plan(4), model, journal=journal)
+    assert len(double.times) == 2
+
+
+def kill(driver: _Driver) -> None:
+    """SystemExit inside the loop, as an interpreter that ends would send it."""
+
+    def die() -> None:
+        raise SystemExit
+
+    assert driver.loop is not None
+    driver.loop.call_soon_threadsafe(die)
+
+
+def test_a_service_thread_that_is_killed_ends_the_run_with_a_message(double: Any, tmp_path: Path) -> None:
+    """Whoever waits for its replies is told, and keeps what had come."""
+    double.held = lambda number: number > 4
+    model = services(double.url, concurrency=2)["perspective"]
     with Journal(tmp_path / "j.sqlite") as journal:
-        start = time.monotonic()
-        ended = _interrupted_after(0.3, services(double.url, concurrency=2)["perspective"], journal, 4)
-    assert ended - start < 20
+        six_asked = as_soon_as(lambda: len(double.times) == 6, kill)
+        with six_asked, pytest.raises(SubjectError, match="service-thread"):
+            ask(plan(40), model, journal=journal)
+        kept = int((~journal.fetch(model.id, [f"text {i}" for i in range(40)]).missing).sum())
+    assert kept == 4
+    assert "evenhand-service" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_service_thread_that_vanishes_without_a_word_is_noticed(
+    double: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its reader does not wait for ever, and what it had collected is handed over first."""
+    monkeypatch.setattr(_Driver, "run", lambda self: asyncio.run(self._all()))
+    monkeypatch.setattr(_Driver, "_flush", lambda self: None)
+    model = services(double.url, concurrency=4)["perspective"]
+    with Journal(tmp_path / "j.sqlite") as journal:
+        with pytest.raises(SubjectError, match="service-thread"):
+            ask(plan(10), model, journal=journal)
+        kept = int((~journal.fetch(model.id, [f"text {i}" for i in range(10)]).missing).sum())
+    assert kept == double.billed.total() == 10
+
+
+class StoppedClock:
+    """Time that does not pass: every wait is noted and over at once, so the times at which requests are due are exact."""
+
+    def __init__(self) -> None:
+        self.due: list[float] = []
+
+    def __call__(self) -> float:
+        return 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        self.due.append(seconds)
 
 
 def test_a_rate_holds_across_calls_and_whatever_the_executor(double: Any) -> None:
     """Calls one after another and side by side share one rate, and an executor multiplies neither rate nor requests."""
-    model = subject("perspective", endpoint_url=double.url, attributes="TOXICITY", rate=40.0, concurrency=4)
+    clock = StoppedClock()
+    model = subject(
+        "perspective", endpoint_url=double.url, attributes="TOXICITY", rate=40.0, concurrency=4, clock=clock,
+        sleep=clock.sleep,
+    )  # fmt: skip
     for at in range(5):
         model([f"a{at}", f"b{at}"])
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(model, [[f"c{i}"] for i in range(4)]))
         ask(plan(10, batch=10), model, executor=pool, batch_size=1)
-    gaps = np.diff(sorted(double.times))
-    assert len(gaps) == 23
-    assert double.times[-1] - double.times[0] >= 0.98 * 23 / 40
+    assert len(double.times) == 24
+    assert sorted(clock.due) == pytest.approx([at / 40 for at in range(1, 24)])  # the first waits for nothing
     assert double.most_in_flight <= 4
-    assert np.median(gaps) == pytest.approx(1 / 40, rel=0.3)
 
 
 def test_a_service_that_hangs_is_given_up_and_asked_again(double: Any) -> None:
@@ -179,24 +290,21 @@ def test_a_service_that_hangs_is_given_up_and_asked_again(double: Any) -> None:
 
 
 def test_concurrency_and_rate_are_kept() -> None:
-    """Never more in flight than allowed, and never faster than the rate."""
+    """Never more in flight than allowed, never faster than the rate, and characters are paced like requests."""
     with running(Double(latency=0.02)) as made:
         services(made.url, concurrency=4)["perspective"]([f"text {i}" for i in range(60)])
         assert made.most_in_flight <= 4
         made.times.clear()
-        made.latency = 0.0
         services(made.url, concurrency=16, characters=None)  # building asks nothing
         assert made.times == []
-        limited = subject(
-            "perspective", endpoint_url=made.url, attributes="TOXICITY", rate=100.0, concurrency=16
-        )
-        start = time.perf_counter()
-        limited([f"limited {i}" for i in range(120)])
-        took = time.perf_counter() - start
-    assert took >= 119 / 100
-    gaps = np.array(made.times)
-    in_any_second = max(int(((gaps >= t) & (gaps < t + 1.0)).sum()) for t in gaps)
-    assert in_any_second <= 103  # arrival times wobble by a few milliseconds
+        key = {"endpoint_url": made.url, "attributes": "TOXICITY", "concurrency": 16}
+        clock = StoppedClock()
+        slow = subject("perspective", **key, rate=None, characters=50.0, clock=clock, sleep=clock.sleep)
+        slow(["x" * 25] * 6)
+        assert sorted(clock.due) == pytest.approx([0.5, 1.0, 1.5, 2.0, 2.5])
+        start = time.monotonic()
+        subject("perspective", **key, rate=100.0)([f"limited {i}" for i in range(31)])
+        assert time.monotonic() - start >= 30 / 100  # a busy machine only makes it longer
 
 
 @pytest.mark.parametrize(

@@ -176,3 +176,21 @@ def test_several_processes_may_share_one_journal(tmp_path: Path) -> None:
     with Journal(path) as journal:
         (row,) = journal.stats()
         assert row["replies"] == 4 * 20 * 50 + 20
+
+
+def test_a_batch_whose_writing_was_interrupted_can_be_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C inside the transaction takes all of it back, and the journal does not believe otherwise."""
+
+    def interrupted(_: str) -> str:
+        raise KeyboardInterrupt
+
+    with Journal(tmp_path / "j.sqlite") as journal:
+        with monkeypatch.context() as patched:
+            patched.setattr("evenhand._store._text_of", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                journal.put("m", ["a"], replies(0.25))
+        journal.put("m", ["a"], replies(0.25))
+    with Journal(tmp_path / "j.sqlite") as journal:
+        assert journal.fetch("m", ["a"]).scores["score"].tolist() == [0.25]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenhand import audit_text
 from evenhand._errors import DataError, UsageError
 from evenhand.plans import (
     Grid,
@@ -285,3 +286,47 @@ def test_a_or_an_follows_the_sound() -> None:
     ]
     assert [w for w in a if article(w) != "a"] == []
     assert [w for w in an if article(w) != "an"] == []
+
+
+@pytest.mark.parametrize(
+    ("template", "first"),
+    [
+        ("I have many {RACE} friends.", "I have many black friends."),
+        ("{RACE} people left. {GENDER} people stayed.", "Black people left. Deaf people stayed."),
+        ("I {RACE}", "I black"),
+        ("MANY {RACE} FRIENDS LEFT.", "MANY BLACK FRIENDS LEFT."),
+        ("many {race:upper} friends", "many BLACK friends"),
+        ("many {race:noun_plural:upper}", "many BLACK PEOPLE"),
+        ("many {Race} friends", "many Black friends"),
+    ],
+)
+def test_a_placeholder_in_capitals_does_not_shout(template: str, first: str) -> None:
+    """`{RACE}` is a plain slot; only a text that is itself in capitals, or `:upper`, has the term in capitals."""
+    made = templates([template], values={"gender": ["deaf"]})
+    assert made.grid("identity/race").render(0) == first
+
+
+def test_names_and_pronouns_in_capitals_are_plain_slots_too() -> None:
+    """Whatever a slot is filled with; what stood in capitals in a free text stays so."""
+    made = templates(["So {NAME} lost {PRONOUN.DETERMINER} {THING}."], values={"thing": ["hat"]})
+    assert made.grid("names/weat-gender").render(8) == "So Amy lost her hat."
+    free = person_templates(["I called ARTHUR and he ran."], "Arthur")
+    assert free.templates == ("I called {name:upper} and he ran.",)
+    assert free.grid("names/weat-gender").render(8) == "I called AMY and she ran."
+    assert (
+        placeholder("The ASIAN left.", terms("identity/race")).template == "The {race:adjective:upper} left."
+    )
+    assert templates([free.templates[0]]).grid("names/weat-gender").render(0) == "I called JOHN and he ran."
+
+
+def test_a_placeholder_that_nothing_fills_is_told() -> None:
+    """As an error where it stands among slots that are filled, as texts left out where it stands alone."""
+    with pytest.raises(UsageError, match="unknown-slot"):
+        audit_text("vader", ["{RACE} men met {WHO}."], terms="identity/race")
+    with pytest.raises(UsageError, match=r"\{CATEGORY\} is no slot for these terms; \{race\} is"):
+        audit_text("vader", ["Many {CATEGORY} friends."], terms="identity/race")
+    found = audit_text(
+        "vader", ["Many {RACE} friends.", "I met {WHO} today.", "A {religion} man."], terms="identity/race"
+    )
+    skipped = [note.text for note in found.notes if note.slug == "texts-skipped"]
+    assert skipped == ["1 text left out: nothing fills the slot {who}."]

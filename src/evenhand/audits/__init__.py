@@ -1,7 +1,7 @@
 """The kinds of audit, one row each, and the house that every one of them lives in.
 
-A kind is a package of this folder, a row of `AUDITS`, and one public name in `evenhand/__init__.py`. The package answers
-the same questions by the same file names:
+A kind is a package of this folder, a row of `AUDITS`, and one public name in `evenhand/__init__.py`. The
+package answers the same questions by the same file names:
 
     audit.py        what do I get?      the door: one public function, which ends in a `Result`
     rows, sources,

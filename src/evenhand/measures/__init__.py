@@ -42,7 +42,8 @@ OTHERS: dict[str, str] = {
 }
 """Measures that are functions: name → where it lives."""
 ROWS = ("evenhand.measures.regression", "evenhand.measures.classification")
-"""The rooms whose rows are measures: what is listed, claimed, checked and documented follows from the rows."""
+"""The rooms whose rows are measures: what is listed, claimed, checked and documented follows from the
+rows."""
 
 
 def _listed() -> dict[str, str]:

@@ -1,7 +1,9 @@
-"""Measures of class labels, each a smooth function of three means: selected, actual, and both (true positives).
+"""Measures of class labels, each a smooth function of three means: selected, actual, and both (true
+positives).
 
-Every rate is hits of trials, so groups, weights and replicates are one matrix product; individual indices (Theil, generalised
-entropy) follow from the same means because the benefit b = ŷ − y + 1 takes the values 0, 1 and 2 only.
+Every rate is hits of trials, so groups, weights and replicates are one matrix product; individual indices
+(Theil, generalised entropy) follow from the same means because the benefit b = ŷ − y + 1 takes the values 0,
+1 and 2 only.
 """
 
 from __future__ import annotations
@@ -110,6 +112,19 @@ def _auc_gap(row: Measure, a: ScoredSums, b: ScoredSums, level: float, seed: int
     )
 
 
+IMPACT = Measure(
+    name="disparate impact",
+    terms=("sel",),
+    hits=lambda m: m["sel"],
+    trials=_one,
+    infer=label_ratio,
+    contrast="ratio",
+    tolerance=0.8,
+    widest=True,
+    worst=True,
+    better="higher",
+    reference="P(ŷ = 1) of the group ÷ that of the reference (29 CFR 1607.4 D)",
+)
 SELECTED = Measure(
     name="selection rate",
     key="statistical parity",
@@ -120,16 +135,6 @@ SELECTED = Measure(
     tolerance=0.1,
     better="higher",
     reference="P(ŷ = 1)",
-)
-IMPACT = SELECTED.with_(
-    name="disparate impact",
-    key="",
-    infer=label_ratio,
-    contrast="ratio",
-    tolerance=0.8,
-    widest=True,
-    worst=True,
-    reference="P(ŷ = 1) of the group ÷ that of the reference (29 CFR 1607.4 D)",
 )
 BASE = Measure(name="base rate", terms=("act",), hits=lambda m: m["act"], trials=_one, reference="P(y = 1)")
 TPR = Measure(
@@ -328,10 +333,7 @@ NEGATIVE_BALANCE = Measure(
     reference="E[s | y = 0] (Kleinberg, Mullainathan & Raghavan 2017)",
 )
 
-ROWS: tuple[Measure, ...] = (
-    IMPACT, SELECTED, BASE, TPR, FPR, ODDS, AVERAGE_ODDS, FNR, TNR, PPV, FDR, FOR, NPV, ACCURACY, ERROR, AUC, BALANCED,
-    F1, ENTROPY, THEIL, BRIER, BIAS, POSITIVE_BALANCE, NEGATIVE_BALANCE,
-)  # fmt: skip
+ROWS: tuple[Measure, ...] = tuple(row for row in list(globals().values()) if isinstance(row, Measure))
 """Every measure of class labels and of their scores, in the order of reports."""
 
 
@@ -339,7 +341,8 @@ def differential_fairness(selected: FloatArray, n: FloatArray, *, concentration:
     """ε: the largest |ln ratio| of any two groups' smoothed chances of either outcome.
 
     Args:
-        selected, n: (G,) counts. concentration: of the symmetric Dirichlet prior, spread over the two outcomes.
+        selected, n: (G,) counts. concentration: of the symmetric Dirichlet prior, spread over the two
+            outcomes.
 
     Source: Foulds, Islam, Keya & Pan (2020), An intersectional definition of fairness, eq. 2 and 12.
 
@@ -361,8 +364,8 @@ def conditional_demographic_disparity(
     """Σ_s n_s/n · (share of the group among the rejected of s − its share among the selected of s).
 
     Args:
-        selected, n: (S,) of the group in each stratum. chosen_of_all, strata_of_all: (S,) of everyone. Strata where
-            everyone or nobody is selected say nothing and are left out.
+        selected, n: (S,) of the group in each stratum. chosen_of_all, strata_of_all: (S,) of everyone.
+            Strata where everyone or nobody is selected say nothing and are left out.
 
     Source: Wachter, Mittelstadt & Russell (2021), Why fairness cannot be automated, section V.
 

@@ -1,8 +1,9 @@
 """How two groups' sums become an inference. Each is named by the rows of measures that use it.
 
-Intervals: rates by Katz (ratio; Miettinen–Nurminen at the edges) and Newcombe (difference), means by Welch, AUC by DeLong,
-correlations by Fisher's z and Zou, everything else by the delta method on the moments (influence functions), ratios on
-the log scale. Selection at a quantile of the sample fixes both margins of the table, so its p-value is Fisher's.
+Intervals: rates by Katz (ratio; Miettinen–Nurminen at the edges) and Newcombe (difference), means by Welch,
+AUC by DeLong, correlations by Fisher's z and Zou, everything else by the delta method on the moments
+(influence functions), ratios on the log scale. Selection at a quantile of the sample fixes both margins of
+the table, so its p-value is Fisher's.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ MOST_FISHER = 100_000
 """Rows up to which Fisher's test is exact; beyond, the score test agrees with it."""
 
 
-# --- smooth functions of means --------------------------------------------------------------------------------------
+# --- smooth functions of means
+# --------------------------------------------------------------------------------------
 
 
 def difference(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
@@ -46,7 +48,8 @@ def ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
 
 
 def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    """A smooth function of both groups' means at once (Cohen's d), delta method; p is that of the means' Welch test."""
+    """A smooth function of both groups' means at once (Cohen's d), delta method; p is that of the means'
+    Welch test."""
     if row.together is None:
         raise TypeError(row.name)
     one, two, together = a.moments, b.moments, row.together
@@ -114,14 +117,16 @@ def _from_parts(
 
 
 def from_log(found: Inference) -> Inference:
-    """An inference about a logarithm as one about the ratio; its standard error stays that of the logarithm."""
+    """An inference about a logarithm as one about the ratio; its standard error stays that of the
+    logarithm."""
     back = {
         k: None if (v := getattr(found, k)) is None else float(np.exp(v)) for k in ("value", "low", "high")
     }
     return found.with_(**back, detail={**found.detail, "scale_of_se": "log"})
 
 
-# --- correlations ---------------------------------------------------------------------------------------------------
+# --- correlations
+# ---------------------------------------------------------------------------------------------------
 
 
 def correlations(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
@@ -161,7 +166,8 @@ def correlation_of(row: Measure, m: Moments, level: float) -> Inference:
     )
 
 
-# --- rates ----------------------------------------------------------------------------------------------------------
+# --- rates
+# ----------------------------------------------------------------------------------------------------------
 
 
 def hits(m: Moments, term: str) -> tuple[float, float]:
@@ -206,14 +212,16 @@ def rate_ratio(
 
 
 def log_rate(x: float, n: float) -> tuple[float, float]:
-    """(log of a rate, its standard error): what the log of Katz's ratio of two rates is the difference of; NaN at 0."""
+    """(log of a rate, its standard error): what the log of Katz's ratio of two rates is the difference of;
+    NaN at 0."""
     if not (x > 0 and n > 0):
         return float("nan"), float("nan")
     return float(np.log(x / n)), float(np.sqrt(max(1 / x - 1 / n, 0.0)))
 
 
 def selection_ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    """Ratio of two rates above a quantile of the sample: both margins of the table are fixed, so p is Fisher's."""
+    """Ratio of two rates above a quantile of the sample: both margins of the table are fixed, so p is
+    Fisher's."""
     (x, n, one), (y, m, two) = _selected(row, a.moments), _selected(row, b.moments)
     return rate_ratio(x, n, y, m, level, exact=True, counted=one and two)
 
@@ -261,7 +269,8 @@ def rate_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inferen
 
 
 def label_ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    """Ratio of two rates of labels: Katz's interval; Fisher's p where numbers are small, else the score test."""
+    """Ratio of two rates of labels: Katz's interval; Fisher's p where numbers are small, else the score
+    test."""
     x, n, one = counts_of(row, a.moments)
     y, m, two = counts_of(row, b.moments)
     rate, fewest = (x + y) / max(n + m, 1e-9), min(n, m)
@@ -285,7 +294,8 @@ def larger_of(found: Inference, other: Inference, names: tuple[str, str], level:
     return worse.with_(
         p_value=None if worse.p_value is None else min(1.0, 2 * worse.p_value),
         level=level,
-        method=f"the larger gap is that of the {names[0 if first else 1]} positive rate; Newcombe's interval and score"
+        method=f"the larger gap is that of the {names[0 if first else 1]} positive rate; Newcombe's"
+        " interval and score"
         " test, Bonferroni for two",
     )
 

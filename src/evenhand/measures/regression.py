@@ -1,7 +1,7 @@
 """Measures of numeric predictions, each a smooth function of weighted means of per-row terms.
 
-A measure is one entry of `ROWS`: which terms it averages (`TERMS`), what it makes of the means, how two groups are compared
-by it, and within which tolerance by default. A new one is one row.
+A measure is one entry of `ROWS`: which terms it averages (`TERMS`), what it makes of the means, how two
+groups are compared by it, and within which tolerance by default. A new one is one row.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ PLACED = "share of the other group below"
 
 
 def at_quantile(q: float) -> tuple[Measure, Measure]:
-    """Disparate impact and the difference of selection rates, selected being strictly above quantile q of everyone.
+    """Disparate impact and the difference of selection rates, selected being strictly above quantile q of
+    everyone.
 
     >>> [m.name for m in at_quantile(0.8)]
     ['disparate impact at q=0.8', 'selection rate above q=0.8']
@@ -270,7 +271,8 @@ INTERCEPT = Measure(
     family="accuracy",
     least=30,
     shifts=True,
-    reference="the outcome that y = a + b·ŷ of the group gives at the average prediction of all rows (Cox 1958)",
+    reference="the outcome that y = a + b·ŷ of the group gives at the average prediction of all rows (Cox"
+    " 1958)",
 )
 COVERAGE = Measure(
     name="interval coverage",
@@ -318,8 +320,5 @@ EXPOSURE = Measure(
     reference="mean of 1/log₂(1 + rank), see evenhand.measures.ranking",
 )
 
-ROWS: tuple[Measure, ...] = (
-    MEAN, SD, STANDARDISED, AUC, SMIRNOV, WASSERSTEIN, VALIDITY, RMSE, MAE, R2, RESIDUAL, SLOPE, INTERCEPT, COVERAGE,
-    WIDTH, PINBALL, EXPOSURE,
-)  # fmt: skip
+ROWS: tuple[Measure, ...] = tuple(row for row in list(globals().values()) if isinstance(row, Measure))
 """Every measure of numeric predictions but those at quantiles (`at_quantile`), in the order of reports."""

@@ -1,7 +1,8 @@
 """What a measure is: one row that says everything that is done with it.
 
-From a row follow its claim and default tolerance, its interval, its line in the table of performance, its statistic in a
-bootstrap, its name in ``evenhand list measures``, and the function of the same name. Nothing else knows measures by name.
+From a row follow its claim and default tolerance, its interval, its line in the table of performance, its
+statistic in a bootstrap, its name in ``evenhand list measures``, and the function of the same name. Nothing
+else knows measures by name.
 """
 
 from __future__ import annotations
@@ -47,14 +48,18 @@ class Measure:
         name: as it appears in results, e.g. ``"RMSE"``.
         terms: the per-row terms whose means it is made of. of: its value, a smooth function of these means.
         hits, trials: for a rate, the two means that it is the ratio of.
-        together: for a contrast that is no contrast of two values: a function of both groups' means and effective sizes.
+        together: for a contrast that is no contrast of two values: a function of both groups' means and
+            effective sizes.
         infer: how two groups' sums become an inference; None for a measure that is only described.
-        contrast: what a claim says of two groups. tolerance: the default, of a ratio the lower bound; None for no claim.
-        unit: what the tolerance is counted in. key: the name under which a user sets the tolerance, if not `name`.
+        contrast: what a claim says of two groups. tolerance: the default, of a ratio the lower bound; None
+            for no claim.
+        unit: what the tolerance is counted in. key: the name under which a user sets the tolerance, if not
+            `name`.
         family: the claims with which it is judged together.
         least: rows of each side below which there is no interval.
         linear: a mean, whose delta variance needs no widening. tails: excess kurtosis that widens it further.
-        log: its interval is made on the log scale, as every ratio's is. shifts: it moves with the origin of the scores.
+        log: its interval is made on the log scale, as every ratio's is. shifts: it moves with the origin of
+            the scores.
         top: also claimed of the top of the scores. widest: also claimed of the widest of several gaps.
         worst: also claimed of the worst subgroup. pooled: also claimed with a stratum held equal.
         better: which direction is better for a group, or None where neither is.

@@ -22,7 +22,8 @@ from evenhand.stats.rates import wilson
 MEAN_SCORE = Measure(
     name="mean score", tolerance=0.1, widest=True, reference="arithmetic mean, Σwx/Σw; compared by difference"
 )
-"""The claim of the audits of scores and texts; what two groups' rows give is inferred over the sampled units."""
+"""The claim of the audits of scores and texts; what two groups' rows give is inferred over the sampled
+units."""
 
 
 def _wide(scores: npt.ArrayLike) -> FloatArray:

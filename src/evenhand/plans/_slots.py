@@ -18,19 +18,28 @@ from evenhand.plans._words import SLOT_FIRST, Words, match_case, words_of
 from evenhand.plans.grid import Block
 from evenhand.terms import Terms
 
-SLOT = re.compile(r"\{\{|\}\}|\{([^\W\d][\w ]*?)(?:[.:]([\w ]+))?\}")
+SLOT = re.compile(r"\{\{|\}\}|\{([^\W\d][\w ]*?)(?:[.:]([\w ]+?))??(:upper)?\}")
 _ARTICLE = re.compile(r"(?<![^\W_])(a/an|an?)(?=[ \n\"“'‘(*_]+\Z)", re.I)
-_PERSON_KEYS = ("name", "person", "term", "noun phrase")
+PERSON_KEYS = ("name", "person", "term", "noun phrase")
 _MARKS = re.compile("[\ufdd0-\ufdef]")
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A slot of a template: ``{Race:noun_plural}`` has key "race", form "noun_plural", and a capital."""
+    """A slot of a template: ``{Race:noun_plural}`` has key "race", form "noun_plural", and a capital.
+
+    ``{race:upper}`` is in capitals. ``{RACE}`` is so only in a text that is (``MANY {RACE} FRIENDS``):
+    placeholders are often written in capitals, and nobody means “many BLACK friends” by it.
+    """
 
     key: str
     form: str | None
     like: str
+
+    def __str__(self) -> str:
+        """As it is written in a template."""
+        form = f":{self.form}" if self.form else ""
+        return f"{{{self.key}{form}:upper}}" if self.case == "upper" else f"{{{self.like}{form}}}"
 
     @property
     def case(self) -> str:
@@ -50,14 +59,17 @@ def parse_slots(template: str) -> list[str | Slot]:
     'adjective'
     """
     parts: list[str | Slot] = []
-    literal, at = [], 0
+    literal, at, shouts = [], 0, _shouts(template)
     for m in SLOT.finditer(template):
         literal.append(template[at : m.start()])
         at = m.end()
         if m.group() in ("{{", "}}"):
             literal.append(m.group()[0])
             continue
-        parts += ["".join(literal), Slot(m.group(1).lower(), (m.group(2) or "").lower() or None, m.group(1))]
+        like = m.group(1)
+        if m.group(3) or like.isupper():
+            like = like.upper() if m.group(3) or shouts else like.lower()
+        parts += ["".join(literal), Slot(like.lower(), (m.group(2) or "").lower() or None, like)]
         literal = []
     literal.append(template[at:])
     parts.append("".join(literal))
@@ -70,6 +82,12 @@ def parse_slots(template: str) -> list[str | Slot]:
             expected="{name}, {race:adjective}, {pronoun.subject}; {{ and }} for braces",
         )
     return parts
+
+
+def _shouts(template: str) -> bool:
+    """Whether the text around the slots is in capitals; a lone "I" or "A" says nothing."""
+    around = SLOT.sub(" ", template)
+    return around.isupper() and re.search(r"[^\W\d_]{2}", around) is not None
 
 
 def escape(text: str) -> str:
@@ -130,7 +148,7 @@ class Filler:
         identity = slot.key in t.factors or slot.key == "identity"
         if slot.key == "pronoun" and slot.form is not None and slot.form in t.forms:
             return t.forms[slot.form]
-        if slot.key in _PERSON_KEYS and "name" in t.forms:
+        if slot.key in PERSON_KEYS and "name" in t.forms:
             wanted = slot.form if slot.form in ("subject", "object") and slot.form in t.forms else "name"
             lower = slot.form == "lower"
             if slot.key == "name" and "object" in t.forms and not slot.form:
@@ -246,18 +264,19 @@ def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]
         before = "".join(out[-8:])[-400:]  # enough to see a start of sentence; a 5 MB text has many slots
         if p.key == "pronoun" and p.form in PRONOUN_FORMS:
             word = pronoun_set("he").form(p.form)
-            out.append(match_case(word, "X" if p.case == "capital" or _starts(before) else "x"))
+            out.append(match_case(word, "X" if p.case == "capital" or starts_sentence(before) else "x"))
             if p.case == "upper":
                 out[-1] = word.upper()
             continue
         m = _ARTICLE.search(out[-1]) if out else None
         if m:
             out[-1:] = [out[-1][: m.start()], mark((p, False, m.group()[:1])), out[-1][m.end() :]]
-        out.append(mark((p, _starts(before), "")))
+        out.append(mark((p, starts_sentence(before), "")))
     return "".join(out), slots
 
 
-def _starts(before: str) -> bool:
+def starts_sentence(before: str) -> bool:
+    """Whether what follows `before` begins a sentence."""
     return not before.strip(" \n\t\"“'‘(*_-") or bool(
         re.search(r"[.!?…][\"”’')\]]*[\s\"“‘(]+\Z|\n\s*\Z", before)
     )

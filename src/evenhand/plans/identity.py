@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand._errors import UsageError
 from evenhand._model import Factor
-from evenhand.plans._slots import escape
+from evenhand.plans._slots import SLOT, Slot, escape
 from evenhand.plans._verbs import SURE, is_past
 from evenhand.plans._words import word_set
 from evenhand.plans.grid import Skipped
@@ -208,10 +208,12 @@ def placeholder(text: str, terms: Terms | Finder, category: str | None = None) -
             continue
         form, flag = _form_here(text, f)
         surface = text[f.start : f.end]
-        key = f.category.upper() if len(surface) > 2 and surface.isupper() else f.category
-        if key == f.category and surface[:1].isupper() and not _proper(finder, surface):
+        key = f.category
+        if len(surface) > 2 and surface.isupper():
+            key = key.upper()
+        elif surface[:1].isupper() and not _proper(finder, surface):
             key = key.capitalize()
-        out += [escape(text[at : f.start]), "{" + key + (f":{form}" if form else "") + "}"]
+        out += [escape(text[at : f.start]), str(Slot(f.category, form or None, key))]
         at = f.end
         kept.append(Found(f.start, f.end, f.category, form))
         if flag and flag not in flags:
@@ -308,12 +310,15 @@ def identity_templates(
             rows.append(i)
             made.append(p)
     if not made:
+        written = next((m.group() for text in texts for m in SLOT.finditer(text) if m.group(1)), None)
+        slots = " or ".join(f"{{{factor}}}" for factor in terms.factors)
         raise UsageError(
             "no-identity-terms",
             "No text mentions any of these terms.",
             given=f"{len(texts)} texts, {terms.id}",
-            hint=skipped[0].reason if skipped else "there are no texts",
-        )
+            hint=f"{written} is no slot for these terms; {slots} is" if written
+            else skipped[0].reason if skipped else "there are no texts",
+        )  # fmt: skip
     index = np.array(rows)
     return Templates(
         templates=tuple(p.template for p in made),

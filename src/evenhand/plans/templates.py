@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import product
@@ -18,7 +18,17 @@ from evenhand._errors import UsageError
 from evenhand._model import Factor
 from evenhand.plans._control import without
 from evenhand.plans._rewriting import article_like, name_places
-from evenhand.plans._slots import Filler, Levels, Slot, compile_template, escape, parse_slots, slot_keys
+from evenhand.plans._slots import (
+    PERSON_KEYS,
+    Filler,
+    Levels,
+    Slot,
+    compile_template,
+    escape,
+    parse_slots,
+    slot_keys,
+    starts_sentence,
+)
 from evenhand.plans._words import match_case, words_of
 from evenhand.plans.grid import CONTROL, Block, Grid, Skipped
 from evenhand.terms import Terms
@@ -227,9 +237,10 @@ def _fill(template: str, words: Mapping[str, str]) -> str:
             m = _ARTICLE.search(out[-1]) if out else None
             if m:
                 out[-1] = out[-1][: m.start()] + article_like(m.group()[:1], word) + out[-1][m.end() :]
-            out.append(escape(word if "".join(out).strip() else match_case(word, "Xx")))
+            begins = starts_sentence("".join(out[-8:])[-400:])
+            out.append(escape(match_case(word, "Xx") if begins else word))
         else:
-            out.append("{" + p.like + (f":{p.form}" if p.form else "") + "}")
+            out.append(str(p))
     return "".join(out)
 
 
@@ -246,7 +257,8 @@ def templates(
     category) from identity terms; ``{pronoun.subject}``, ``.object``, ``.determiner``, ``.possessive``,
     ``.reflexive`` follow the gender of the name, with verbs in agreement (write the sentence as for "he");
     any other slot takes its words from `values`. "a" or "an" before a slot is repaired; ``{Slot}`` begins
-    with a capital, ``{SLOT}`` is in capitals.
+    with a capital, ``{slot:upper}`` is in capitals, and so is ``{SLOT}`` where the whole text is; elsewhere
+    ``{SLOT}`` is ``{slot}``.
 
     Args:
         source: name, path or sentences.
@@ -274,6 +286,18 @@ def templates(
         values={**loaded.values, **{k: tuple(v) for k, v in (values or {}).items()}},
         terms=loaded.terms if terms is None else load_terms(terms),
     )
+
+
+def strange_slots(made: Templates, known: Collection[str]) -> tuple[Skipped, ...]:
+    """Texts with a slot that is neither `known`, nor a slot of names, nor a category of the shipped identity
+    terms."""
+    usual = {*known, *PERSON_KEYS, "pronoun", "identity", *made.values, *made.groups}
+    strange = []
+    for name, template in zip(made.ids, made.templates, strict=True):
+        keys = [key for key in slot_keys(template) if key not in usual]
+        if keys and (odd := [key for key in keys if key not in load_terms("identity").factors]):
+            strange.append(Skipped(text=name, reason=f"nothing fills the slot {{{odd[0]}}}"))
+    return tuple(strange)
 
 
 SHIPPED = {
@@ -396,7 +420,7 @@ def _name_slots(text: str, name: str) -> tuple[str | None, str]:
     for start, end, tail in places:
         found = text[start:end]
         slot = (
-            "{NAME}"
+            "{name:upper}"
             if found.isupper() and len(found) > 1
             else "{name:lower}"
             if found.islower()
@@ -419,4 +443,4 @@ def _name_slots(text: str, name: str) -> tuple[str | None, str]:
     return whole, flag
 
 
-__all__ = ["SHIPPED", "Slot", "Templates", "person_templates", "templates"]
+__all__ = ["SHIPPED", "Slot", "Templates", "person_templates", "strange_slots", "templates"]

@@ -292,7 +292,8 @@ def advice(result: Record) -> list[str]:
 
 
 def kind(result: Record) -> str:
-    """``text audit``: said from the result alone, so that an audit evenhand does not know reads like its own."""
+    """``text audit``: said from the result alone, so that an audit evenhand does not know reads like its
+    own."""
     return f"{result.audit.replace('-', ' ')} audit"
 
 

@@ -32,11 +32,6 @@ class LongTexts:
     def id(self) -> str:
         return f"{self.subject.id} (long texts split)" if self.how == "split" else self.subject.id
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "subject":
-            raise AttributeError(name)
-        return getattr(self.subject, name)
-
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         return gather(self.arrivals(inputs), len(inputs))
 

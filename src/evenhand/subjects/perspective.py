@@ -38,8 +38,10 @@ class Analyze:
         """What a reader of the result should know."""
         ended = "ended" if datetime.datetime.now(datetime.UTC).date() > END else "ends"
         return (
-            f"Perspective {ended} on {END.isoformat()}. Successors here: openai-moderation, azure-content-safety,"
-            " google-moderation, or a model of your own. Recorded replies stay usable: evenhand journal export, evenhand scores."
+            f"Perspective {ended} on {END.isoformat()}. Successors here: openai-moderation,"
+            " azure-content-safety,"
+            " google-moderation, or a model of your own. Recorded replies stay usable: evenhand journal"
+            " export, evenhand scores."
         )
 
     @property

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from evenhand._errors import SubjectError, UsageError
-from evenhand._model import FloatArray, Replies
+from evenhand._model import FloatArray, Replies, Traits, traits_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +25,7 @@ class PythonSubject:
     id: str
     function: Callable[[list[Any]], Any] = field(repr=False)
     names: tuple[str, ...] | None = None
+    traits: Traits = field(default_factory=Traits)
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         return self._ask(list(inputs))
@@ -45,7 +46,11 @@ class PythonSubject:
 
 
 def from_callable(
-    function: Callable[..., Any], *, id: str | None = None, names: Sequence[str] | None = None
+    function: Callable[..., Any],
+    *,
+    id: str | None = None,
+    names: Sequence[str] | None = None,
+    traits: Traits | None = None,
 ) -> PythonSubject:
     """A subject from a plain callable.
 
@@ -55,6 +60,7 @@ def from_callable(
         id: its identity in the journal. By default its name and a digest of its source, so an edited function is
             asked again; what it closes over is not seen, so give an id (with a version) to a model that changes.
         names: the score names of an (n, k) array.
+        traits: what is to be known of its scores; by default what its own attributes say (``function.ordinal = True``).
     """
     if not callable(function):
         raise UsageError(
@@ -64,7 +70,10 @@ def from_callable(
             expected="a function that takes a list of inputs and returns one score for each",
         )
     return PythonSubject(
-        id=id or _identity(function), function=function, names=tuple(names) if names is not None else None
+        id=id or _identity(function),
+        function=function,
+        names=tuple(names) if names is not None else None,
+        traits=traits or traits_of(function),
     )
 
 

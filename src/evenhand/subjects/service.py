@@ -17,7 +17,7 @@ import random
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import CredentialError, SubjectError
-from evenhand._model import Replies
+from evenhand._model import Replies, Traits, traits_of
 from evenhand.subjects.python import join
 from evenhand.subjects.wrappers import Arrivals, gather
 
@@ -39,7 +39,9 @@ LARGEST_REPLY = 16 << 20
 STAGGER = 0.001
 """Seconds between the first requests of two places: requests that start in one burst come back in one burst, for ever."""
 GRACE = 3.0
-"""Seconds that requests in flight are given after Ctrl-C."""
+"""Seconds that requests in flight are given after Ctrl-C, and then the loop to end."""
+LOOK = 0.2
+"""Seconds after which a reader that waits looks whether anybody is left to send something."""
 TOGETHER = 0.01
 """Seconds for which replies are collected before they are handed over: waking the reader for each one costs more than the reply."""
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -96,6 +98,7 @@ class Service:
         attempts: tries of one request in all. timeout: seconds for one of them.
         wait_initial, wait_max: seconds before the second try and at most between two; Retry-After wins.
         breaker: so many requests that fail after all their tries, one after another, end the run.
+        clock, sleep: what the rate is kept by; for tests.
     """
 
     endpoint: Endpoint
@@ -107,29 +110,22 @@ class Service:
     wait_initial: float = 0.5
     wait_max: float = 60.0
     breaker: int = 10
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
+    sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False, compare=False)
     paces: tuple[_Pace, _Pace] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "paces", (_Pace(self.rate), _Pace(self.characters)))
+        paces = (_Pace(each, self.clock, self.sleep) for each in (self.rate, self.characters))
+        object.__setattr__(self, "paces", tuple(paces))
 
     @property
     def id(self) -> str:
         return self.endpoint.id
 
     @property
-    def notice(self) -> str:
-        """What a reader of the result should know of this service; empty for most."""
-        return str(getattr(self.endpoint, "notice", ""))
-
-    @property
-    def batches_itself(self) -> bool:
-        """Given many inputs at once it keeps its places filled; split batches would let them run empty at every seam."""
-        return True
-
-    @property
-    def ordinal(self) -> bool:
-        """Whether scores are ordered but not spaced, so that only ranks mean something."""
-        return bool(getattr(self.endpoint, "ordinal", False))
+    def traits(self) -> Traits:
+        """Those of the endpoint; given many inputs at once the places stay filled, which split batches would empty at every seam."""
+        return replace(traits_of(self.endpoint), batches_itself=True)
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         return gather(self.arrivals(inputs), len(inputs))
@@ -145,18 +141,18 @@ class Service:
         asked = [row for row in range(len(inputs)) if row not in refused]
         if not asked:
             return
-        arrived: queue.Queue[Any] = queue.Queue(maxsize=1)
-        driver = _Driver(self, inputs, asked, arrived)
+        driver = _Driver(self, inputs, asked)
         thread = threading.Thread(target=driver.run, name="evenhand-service", daemon=True)
-        thread.start()
         try:
-            while (item := _next(arrived)) is not None:
+            thread.start()
+            while (item := _next(driver, thread)) is not None:
                 if isinstance(item, BaseException):
                     raise item
                 yield _together(item)
         except KeyboardInterrupt:  # what is in flight is paid for: it is handed over before the run ends
             driver.stopping.set()
-            thread.join(GRACE)
+            if thread.is_alive():
+                thread.join(GRACE)
             driver.end(thread)
             if left := driver.left():
                 yield _together(left)
@@ -165,14 +161,22 @@ class Service:
             driver.end(thread)
 
 
-def _next(arrived: queue.Queue[Any]) -> Any:
+def _next(driver: _Driver, thread: threading.Thread) -> Any:
     """What comes next; wakes up now and then, since a wait without end cannot be interrupted everywhere (on Windows, and
-    where a library has put its own handler of Ctrl-C in place)."""
+    where a library has put its own handler of Ctrl-C in place), and since a thread that is gone sends nothing more."""
     while True:
-        try:
-            return arrived.get(timeout=0.2)
-        except queue.Empty:
-            continue
+        with contextlib.suppress(queue.Empty):
+            return driver.arrived.get(timeout=LOOK)
+        if not thread.is_alive() and driver.arrived.empty():
+            return driver.left() or _died()
+
+
+def _died() -> SubjectError:
+    return SubjectError(
+        "service-thread",
+        "the thread that asks the service ended before its time",
+        hint="run the same command again: what had arrived is kept",
+    )
 
 
 def _together(items: list[tuple[list[int], Replies]]) -> tuple[npt.NDArray[np.intp], Replies]:
@@ -188,18 +192,20 @@ class _Pace:
     """
 
     rate: float | None
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     due: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     async def wait(self, amount: float = 1.0) -> None:
         if not self.rate:
             return
-        now = time.monotonic()
+        now = self.clock()
         with self.lock:
             start = max(now, self.due)
             self.due = start + amount / self.rate
         if start > now:
-            await asyncio.sleep(start - now)
+            await self.sleep(start - now)
 
 
 class _Retry(Exception):
@@ -215,48 +221,50 @@ class _Driver:
     service: Service
     inputs: Sequence[Any]
     rows: list[int]
-    arrived: queue.Queue[Any]
+    # Not queue.Queue: an interrupt inside its lock, which is Python code, leaves the lock held for ever.
+    arrived: queue.SimpleQueue[Any] = field(default_factory=queue.SimpleQueue)
     failed_in_a_row: int = 0
     outbox: list[tuple[list[int], Replies]] = field(default_factory=list)
     loop: asyncio.AbstractEventLoop | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def end(self, thread: threading.Thread) -> None:
-        """Ends the loop now, whatever it waits for, and its thread; does nothing where they have ended."""
+        """Ends the loop now, whatever it waits for, and its thread; does nothing where they have ended.
+
+        A thread that is stuck outside the loop is left behind: it asks nothing more, and ends with the process.
+        """
         self.stopping.set()
-        while thread.is_alive():
+        until = time.monotonic() + GRACE
+        while thread.is_alive() and time.monotonic() < until:
             if self.loop is not None:
                 with contextlib.suppress(RuntimeError):  # closed in this moment
                     self.loop.call_soon_threadsafe(_cancel_all, self.loop)
             thread.join(0.1)
 
     def left(self) -> list[tuple[list[int], Replies]]:
-        """What arrived and was not handed over; for the time after the loop has ended."""
-        waiting = [] if self.arrived.empty() else self.arrived.get_nowait()
-        return [*(waiting if isinstance(waiting, list) else []), *self.outbox]
+        """What arrived and was not handed over; for the time after the thread has ended."""
+        found: list[tuple[list[int], Replies]] = []
+        while not self.arrived.empty():
+            item = self.arrived.get()
+            found += item if isinstance(item, list) else []
+        found += self.outbox
+        self.outbox = []
+        return found
 
     def run(self) -> None:
         end: BaseException | None = None
         try:
             asyncio.run(self._all())
-        except (
-            BaseExceptionGroup
-        ) as errors:  # several workers may fail in the same moment: the gravest is told
+        except BaseExceptionGroup as errors:  # several workers fail in the same moment: the gravest is told
             end = _gravest(errors)
         except BaseException as error:  # handed to the caller's thread, which raises it
             end = error
-        if self.outbox and self._put(self.outbox):  # what had arrived before an error is kept
+        if end is not None and not isinstance(end, Exception):
+            end = _died()  # this thread was told to end, which is no reason for the caller's to end
+        if self.outbox:  # what had arrived before an error is kept
+            self.arrived.put(self.outbox)
             self.outbox = []
-        self._put(end)
-
-    def _put(self, item: Any) -> bool:
-        while not self.stopping.is_set():
-            try:
-                self.arrived.put(item, timeout=0.05)
-                return True
-            except queue.Full:
-                continue
-        return False
+        self.arrived.put(end)
 
     async def _all(self) -> None:
         import aiohttp
@@ -312,10 +320,10 @@ class _Driver:
     def _flush(self) -> None:
         if not self.outbox or self.stopping.is_set():
             return
-        try:
-            self.arrived.put_nowait(self.outbox)
+        if self.arrived.empty():
+            self.arrived.put(self.outbox)
             self.outbox = []
-        except queue.Full:
+        else:
             asyncio.get_running_loop().call_later(TOGETHER, self._flush)
 
     async def _answer(self, session: aiohttp.ClientSession, part: list[Any]) -> Replies:

@@ -1,21 +1,24 @@
 """Wrappers that take a Subject and return a Subject: ``Cached(Retrying(Limited(client)))``.
 
-Each keeps the id of what it wraps, since none changes an answer.
+Each keeps the id of what it wraps, since none changes an answer; its traits are found through `subject` (`traits_of`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from functools import partial
+from itertools import chain
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import BudgetSpent, CredentialError, JournalError, SubjectError
-from evenhand._model import FloatArray, Replies, Subject
+from evenhand._model import FloatArray, Replies, Subject, traits_of
 from evenhand._store import Journal
 from evenhand.subjects.python import join
 
@@ -37,7 +40,8 @@ class Transient(str):
         return made
 
 
-Arrivals: TypeAlias = Iterator[tuple[npt.NDArray[np.intp], Replies]]
+Rows: TypeAlias = npt.NDArray[np.intp]
+Arrivals: TypeAlias = Iterator[tuple[Rows, Replies]]
 """(rows of the inputs, their replies), in any order, each row at most once."""
 
 
@@ -61,9 +65,33 @@ def arrivals(subject: Subject, inputs: Sequence[Any]) -> Arrivals:
         yield np.arange(len(inputs)), subject(inputs)
 
 
-def gather(
-    parts: Iterable[tuple[npt.NDArray[np.intp], Replies]], n: int, missing: str = "no reply arrived"
-) -> Replies:
+def passing_on(stream: Arrivals, change: Callable[[Rows, Replies], tuple[Rows, Replies]]) -> Arrivals:
+    """What arrives, changed. An interrupt here or in the reader loses none of it: see `left_of`."""
+    arrived: tuple[Rows, Replies] | None = None
+    try:
+        for item in stream:
+            arrived = item
+            changed = change(*arrived)
+            arrived = None
+            yield changed
+    except KeyboardInterrupt as interrupt:
+        for rows, replies in chain([arrived] if arrived else [], left_of(stream, interrupt)):
+            yield change(rows, replies)
+        raise
+
+
+def left_of(stream: Arrivals, interrupt: KeyboardInterrupt) -> Arrivals:
+    """What a stream still hands over when it is told of the interrupt: requests in flight are paid for.
+
+    A reader that was interrupted would otherwise just leave it, and a stream that is left only closes.
+    """
+    if isinstance(stream, Generator):
+        with contextlib.suppress(KeyboardInterrupt):
+            yield stream.throw(interrupt)
+            yield from stream
+
+
+def gather(parts: Iterable[tuple[Rows, Replies]], n: int, missing: str = "no reply arrived") -> Replies:
     """Arrivals in any order as Replies of length `n`; a row that never arrived is an error with the reason `missing`."""
     pieces = list(parts)
     if len(pieces) == 1 and len(pieces[0][0]) == n and np.array_equal(pieces[0][0], np.arange(n)):
@@ -79,11 +107,6 @@ def gather(
     seen[order] = True
     errors.update({int(row): missing for row in np.flatnonzero(~seen)})
     return Replies(scores=scores, errors=errors)
-
-
-def batches_itself(subject: Subject) -> bool:
-    """Whether a subject wants all inputs at once, because it splits them better than a wrapper could."""
-    return bool(getattr(subject, "batches_itself", False))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,11 +133,15 @@ class Batched:
         return gather(self.arrivals(inputs), len(inputs))
 
     def arrivals(self, inputs: Sequence[Any], /) -> Arrivals:
-        size = max(len(inputs), 1) if batches_itself(self.subject) else self.size
+        size = max(len(inputs), 1) if traits_of(self.subject).batches_itself else self.size
         for start in range(0, len(inputs), size):
             part = inputs[start : start + size]
-            for rows, replies in arrivals(self.subject, part):
-                yield start + rows, replies
+            moved = partial(_moved, start)
+            yield from passing_on(arrivals(self.subject, part), moved)
+
+
+def _moved(start: int, rows: Rows, replies: Replies) -> tuple[Rows, Replies]:
+    return start + rows, replies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,14 +174,16 @@ class Cached:
             positions.setdefault(value if isinstance(value, str) else repr(value), []).append(row)
         copies = list(positions.values())
         unique = [inputs[rows[0]] for rows in copies]
-        for rows, replies in arrivals(self.subject, unique) if unique else ():
+
+        def kept(rows: Rows, replies: Replies) -> tuple[Rows, Replies]:
             self.journal.put(self.id, [unique[r] for r in rows.tolist()], replies, repeat=self.repeat)
-            yield _spread(rows, replies, copies)
+            return _spread(rows, replies, copies)
+
+        if unique:
+            yield from passing_on(arrivals(self.subject, unique), kept)
 
 
-def _spread(
-    rows: npt.NDArray[np.intp], replies: Replies, copies: list[list[int]]
-) -> tuple[npt.NDArray[np.intp], Replies]:
+def _spread(rows: Rows, replies: Replies, copies: list[list[int]]) -> tuple[Rows, Replies]:
     """One reply to every row that asked the same."""
     back = [(at, row) for at, unique in enumerate(rows.tolist()) for row in copies[unique]]
     source = np.array([at for at, _ in back], dtype=np.intp)
@@ -177,6 +206,9 @@ class Retrying:
     timeout: float | None = 300.0
     wait_initial: float = 0.2
     wait_max: float = 30.0
+    batches_itself: ClassVar[bool] = (
+        False  # hands over nothing before the last try, so a call must stay small
+    )
 
     @property
     def id(self) -> str:
@@ -250,6 +282,7 @@ class Limited:
     calls: float | None = None
     characters: float | None = None
     concurrency: int | None = None
+    batches_itself: ClassVar[bool] = False  # lets calls through, so everything in one call would pass at once
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     _free_at: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
@@ -306,11 +339,6 @@ class Budgeted:
     def id(self) -> str:
         return self.subject.id
 
-    @property
-    def batches_itself(self) -> bool:
-        """As what it wraps."""
-        return batches_itself(self.subject)
-
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         return gather(self.arrivals(inputs), len(inputs))
 
@@ -321,7 +349,8 @@ class Budgeted:
         if allowed < len(inputs):
             raise BudgetSpent(
                 "budget-spent",
-                f"the budget is spent: {int(self.spent['calls'])} inputs asked, {self.spent['money']:.2f} paid",
+                f"the budget is spent: {int(self.spent['calls'])} inputs asked, {self.spent['money']:.2f}"
+                " paid",
                 expected=f"{len(inputs) - allowed} more inputs in this batch",
                 hint="run again with a larger budget; every reply that arrived is in the journal",
             )

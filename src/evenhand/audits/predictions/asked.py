@@ -1,4 +1,5 @@
-"""What a user asks of the predictions audit, checked before anything is read: the task, the reference, the tolerances."""
+"""What a user asks of the predictions audit, checked before anything is read: the task, the reference, the
+tolerances."""
 
 from __future__ import annotations
 
@@ -157,7 +158,8 @@ def task_of(task: Task, given: Head) -> Task:
             if len(texts) > 50:
                 raise DataError(
                     "not-a-number",
-                    f"the predictions in {named.y_pred!r} are text, and too many different ones to be class labels",
+                    f"the predictions in {named.y_pred!r} are text, and too many different ones to be"
+                    " class labels",
                     given=texts[0],
                     expected="numbers, or at most 50 class labels",
                 ) from None

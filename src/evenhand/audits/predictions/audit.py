@@ -1,4 +1,5 @@
-"""The audit of predictions that someone made: regression, classification and ranking, every measure with its uncertainty."""
+"""The audit of predictions that someone made: regression, classification and ranking, every measure with its
+uncertainty."""
 
 from __future__ import annotations
 
@@ -69,32 +70,36 @@ def audit_predictions(
     """Audit recorded predictions, or a fitted model on its test frame, group by group.
 
     Args:
-        data: a file: CSV, TSV, JSON lines, Parquet or Arrow, one row a person. In Python also a dataframe, a mapping of columns,
-            or None where every role is given as an array.
-        y_pred: column with the predictions: numbers or class labels. In Python also an array, or a fitted model with
-            ``predict``, which is asked for the rows of `data`.
+        data: a file: CSV, TSV, JSON lines, Parquet or Arrow, one row a person. In Python also a dataframe, a
+            mapping of columns, or None where every role is given as an array.
+        y_pred: column with the predictions: numbers or class labels. In Python also an array, or a fitted
+            model with ``predict``, which is asked for the rows of `data`.
         groups: columns with the groups; each is a family of claims. In Python also a mapping of name → array.
         y_true: column with the outcomes.
         y_score: column with a classifier's scores in [0, 1].
-        reference: the group that the others are held against; the largest by default. ``"M"`` or ``{"sex": "M"}``.
+        reference: the group that the others are held against; the largest by default. ``"M"`` or ``{"sex":
+            "M"}``.
         measures: default, notebook-2022, or names of claims to keep, e.g. "disparate impact".
         task: auto, regression, classification or ranking; auto takes text, booleans and 0/1 as class labels.
         positive: the favourable class.
         intersections: also compare the combinations of all groups.
-        control: legitimate factors: every claim is repeated within each of their levels, and pooled over them.
+        control: legitimate factors: every claim is repeated within each of their levels, and pooled over
+            them.
         continuous: sensitive attributes that are numbers, e.g. age.
         interval: columns with the lower and upper bound of prediction intervals.
         pinball: τ of a model that predicts the τ-quantile: adds the ratio of pinball losses.
         weight: column with case weights.
-        lists: column with the ranked list (query) of a row, which makes the task a ranking. Ranks are counted in each
-            list, exposures averaged over lists, and lists are the units of inference; nothing else is compared.
+        lists: column with the ranked list (query) of a row, which makes the task a ranking. Ranks are
+            counted in each list, exposures averaged over lists, and lists are the units of inference;
+            nothing else is compared.
         features: columns that a fitted model is asked with, where it does not name its own.
         missing: rows without a group: drop (and count), error, or group (a group of their own).
         quantiles: selection thresholds, as quantiles of all predictions.
-        tolerance: largest differences that count as even-handed, by measure. E.g. ``{"disparate impact": 0.8}``; defaults
-            in `prediction_claims.TOLERANCES`.
+        tolerance: largest differences that count as even-handed, by measure. E.g. ``{"disparate impact":
+            0.8}``; defaults in `prediction_claims.TOLERANCES`.
         law: tables to add: ll144 or four-fifths.
-        suggest_threshold: add the group-blind thresholds that keep the impact ratio in its band, with their cost.
+        suggest_threshold: add the group-blind thresholds that keep the impact ratio in its band, with their
+            cost.
         level: confidence level of the intervals.
         correction: adjustment of p-values for many claims: holm, bh or none.
         replicates: bootstrap replicates of the regression table, as a check of the intervals; 0 for none.

@@ -1,4 +1,5 @@
-"""Files too large for memory: which they are, what columns they have, and their validated rows, batch by batch."""
+"""Files too large for memory: which they are, what columns they have, and their validated rows, batch by
+batch."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class Large:
     """A file that is streamed.
 
     Args:
-        path: of the file. columns: its names. pieces: names → record batches of these columns, from the first row on.
+        path: of the file. columns: its names. pieces: names → record batches of these columns, from the
+            first row on.
         ranges: a column's lowest and highest value where the file states them, else None.
     """
 
@@ -66,7 +68,8 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def large_file(data: Any) -> Large | None:
-    """How to stream a file that is too large to be held, else None (the ordinary reader says what else is wrong)."""
+    """How to stream a file that is too large to be held, else None (the ordinary reader says what else is
+    wrong)."""
     import pyarrow as pa
 
     if not isinstance(data, str | Path):

@@ -1,4 +1,5 @@
-"""The regression table under a Poisson bootstrap: a check of the closed-form intervals, in one matrix product a group."""
+"""The regression table under a Poisson bootstrap: a check of the closed-form intervals, in one matrix
+product a group."""
 
 from __future__ import annotations
 
@@ -59,8 +60,10 @@ def add_bootstrap(
         f"Bootstrap check of the table, {attribute}",
         rows,
         columns=COLUMNS,
-        note=f"{replicates} Poisson replicates, seed {declared.seed}: percentile intervals beside which the closed forms"
-        " of the estimates can be held. Thresholds stay at the quantiles of the sample; the AUC is resampled by its"
+        note=f"{replicates} Poisson replicates, seed {declared.seed}: percentile intervals beside which"
+        " the closed forms"
+        " of the estimates can be held. Thresholds stay at the quantiles of the sample; the AUC is"
+        " resampled by its"
         " placements.",
     )
 

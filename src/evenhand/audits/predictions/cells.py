@@ -1,4 +1,5 @@
-"""Rows of predictions reduced to what every measure needs: sums of terms and scores on a grid, for each group."""
+"""Rows of predictions reduced to what every measure needs: sums of terms and scores on a grid, for each
+group."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand._labels import Grouping, Label
+from evenhand._labels import Grouped, Label
 from evenhand._model import BoolArray, Factor, FloatArray, IntArray
 from evenhand.audits.predictions.rows import Rows
 from evenhand.measures.regression import TERMS, selected_term, term_matrix
@@ -31,7 +32,8 @@ class Scale:
     Args:
         centre: subtracted from outcomes and predictions, so that sums of squares keep their digits.
         thresholds: quantile → score of the full sample. top: the quantile that bounds the "top" measures.
-        grid: the middles of the bins that scores are counted in, ascending, uncentred; None where it is the distinct scores.
+        grid: the middles of the bins that scores are counted in, ascending, uncentred; None where it is the
+            distinct scores.
         error: half a bin, in units of the score; 0 without bins.
         terms: names of the moments, those of the selections last.
     """
@@ -49,7 +51,8 @@ class Cell:
     """One group, or a group within a stratum.
 
     Args:
-        label: whose rows they are. moments: of all rows; `top` of those above the top threshold. scores: on the scale's grid.
+        label: whose rows they are. moments: of all rows; `top` of those above the top threshold. scores: on
+            the scale's grid.
     """
 
     label: Label
@@ -77,8 +80,8 @@ class Counted:
 
     Args:
         columns: name → (n,). weight: (n,) or None.
-        ordered: the predictions in ascending order with the codes `by`, where they have been sorted; rows without a
-            code have the next free one.
+        ordered: the predictions in ascending order with the codes `by`, where they have been sorted; rows
+            without a code have the next free one.
     """
 
     scale: Scale
@@ -184,7 +187,7 @@ def _without_gaps(groups: Factor) -> IntArray:
 
 
 def cells_of(
-    made: Counted, groups: Grouping, within: BoolArray | None = None, *, rest: Label | None = None
+    made: Counted, groups: Grouped, within: BoolArray | None = None, *, rest: Label | None = None
 ) -> list[Cell]:
     """One cell for each level that has rows, in the order of the levels. They share a grid.
 
@@ -208,7 +211,8 @@ def cell(made: Counted, rows: npt.NDArray[np.intp], label: Label) -> Cell:
 def _cells(
     made: Counted, codes: IntArray, labels: Sequence[Label], rows: Any, ordered: Ordered | None = None
 ) -> list[Cell]:
-    """A cell for each label that has rows; `codes` of the `rows` are places in `labels`, or the one after the last."""
+    """A cell for each label that has rows; `codes` of the `rows` are places in `labels`, or the one after
+    the last."""
     pairs = _moments(made, codes, len(labels), rows)
     scores = _scores(made, codes, len(labels), rows, ordered)
     if made.weight is None:
@@ -225,7 +229,8 @@ def _cells(
 def _moments(made: Counted, codes: IntArray, groups: int, rows: Any) -> list[tuple[Moments, Moments]]:
     """(all rows, those above the top's threshold) of each group.
 
-    The rows of a group are summed by how many thresholds they are above; the selections are then sums of sums.
+    The rows of a group are summed by how many thresholds they are above; the selections are then sums of
+    sums.
     """
     scale = made.scale
     p = made.columns["y_pred"][rows]

@@ -1,4 +1,5 @@
-"""What is claimed of two groups of predictions: the rows of the tables of measures, made claims about cells."""
+"""What is claimed of two groups of predictions: the rows of the tables of measures, made claims about
+cells."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def units(everyone: Cell) -> dict[str, float]:
 
 
 def tolerance_names(rows: Sequence[Measure]) -> Mapping[str, float]:
-    """Name → default tolerance of the claimed rows: ratios as the lower bound, scores in standard deviations."""
+    """Name → default tolerance of the claimed rows: ratios as the lower bound, scores in standard
+    deviations."""
     return {row.tolerance_name: row.tolerance for row in rows if row.tolerance is not None}
 
 
@@ -93,7 +95,8 @@ def _in_top(c: Cell) -> int:
     return c.top.n
 
 
-# --- what the widest gap and the pooled claim need ------------------------------------------------------------------
+# --- what the widest gap and the pooled claim need
+# ------------------------------------------------------------------
 
 
 def _alone(row: Measure) -> Callable[[Cell], tuple[float, float]] | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
-from evenhand._labels import Attribute, Grouping, Label, groupings
+from evenhand._labels import Attribute, Grouped, Label, groupings
 from evenhand._model import BoolArray, Factor, FloatArray
 from evenhand.audits.predictions.batches import Large, Progress, batches, numbers_only
 from evenhand.audits.predictions.cells import BINS, EVERYONE, Cell, bin_of, scores_at
@@ -77,7 +77,8 @@ class Labelled:
     """The source of an audit of class labels.
 
     Args:
-        levels: every label. compared: those that are held against the rest; several for more than two classes.
+        levels: every label. compared: those that are held against the rest; several for more than two
+            classes.
     """
 
     levels: Sequence[str]
@@ -181,7 +182,7 @@ def class_columns(rows: Rows, label: str, *, scored: bool) -> dict[str, FloatArr
 def class_cells(
     columns: Mapping[str, FloatArray],
     weight: FloatArray | None,
-    groups: Grouping,
+    groups: Grouped,
     within: BoolArray | None = None,
     *,
     binned: bool = False,
@@ -257,7 +258,7 @@ def from_rows(rows: Rows, positive: Any, *, crossing: bool) -> Labelled:
 
     known: dict[tuple[Attribute, Stratum], list[Classes]] = {}
 
-    def cells(groups: Grouping, stratum: Stratum) -> list[Classes]:
+    def cells(groups: Grouped, stratum: Stratum) -> list[Classes]:
         key = groups.attribute, stratum
         if key not in known:
             known[key] = _classes(rows, columns, groups, stratum, binned=False)
@@ -330,7 +331,7 @@ def _everyone(rows: Rows, columns: Mapping[str, Mapping[str, FloatArray]]) -> Cl
 def _classes(
     rows: Rows,
     columns: Mapping[str, Mapping[str, FloatArray]],
-    groups: Grouping,
+    groups: Grouped,
     at: Stratum,
     *,
     binned: bool,

@@ -1,4 +1,5 @@
-"""Tables of a classification audit: rates by group, confusion, calibration, individual and conditional indices."""
+"""Tables of a classification audit: rates by group, confusion, calibration, individual and conditional
+indices."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ def _rates(analysis: Analysis, cells: Sequence[Cell], where: str, level: float) 
     chosen = np.array([c.moments.means["sel"] for c in cells]) * sizes
     epsilon = cls.differential_fairness(chosen, sizes)
     note = (
-        f"Rates with Wilson's interval (n is the number of cases that the rate counts), indices with the delta method."
+        "Rates with Wilson's interval (n is the number of cases that the rate counts), indices with the"
+        " delta method."
         f" Differential fairness: ε = {epsilon:.4f} (Foulds et al. 2020, Dirichlet prior of one case)."
     )
     if "act" in have:
@@ -130,15 +132,18 @@ def _calibration(
     analysis.exhibits[f"calibration error by {attribute}"] = Exhibit(
         title=f"Expected calibration error by {attribute}",
         columns=errors,
-        note=f"Σ over ten bins of |mean score − observed| × share. It is biased upwards in small groups, by chance alone;"
-        f" the interval ({REPLICATES} draws of the bins' errors, reflected) takes that bias off and may lie below the value.",
+        note="Σ over ten bins of |mean score − observed| × share. It is biased upwards in small groups,"
+        " by chance alone;"
+        f" the interval ({REPLICATES} draws of the bins' errors, reflected) takes that bias off and may"
+        " lie below the value.",
     )
 
 
 def _ece(
     sums: FloatArray, rng: np.random.Generator, level: float
 ) -> tuple[float, float | None, float | None]:
-    """Expected calibration error and its basic bootstrap interval, from normal draws of the bins' mean errors."""
+    """Expected calibration error and its basic bootstrap interval, from normal draws of the bins' mean
+    errors."""
     rows, w, w2, score, actual, gap2, square2 = sums
     total, n = float(w.sum()), float(rows.sum())
     if total <= 0:
@@ -166,7 +171,8 @@ def _intersections(analysis: Analysis, cells: Sequence[Cell], attribute: Attribu
         "selection rate",
         rates,
         null=float(np.average(rates, weights=[c.moments.weight for c in cells])),
-        note="Colours depart from the rate of everyone. Small cells vary by chance: see the worst subgroup, which is corrected"
+        note="Colours depart from the rate of everyone. Small cells vary by chance: see the worst"
+        " subgroup, which is corrected"
         " for the search.",
     )
 
@@ -179,7 +185,8 @@ def add_conditional(
     name: str,
     given: str | None,
 ) -> None:
-    """Demographic disparity of each group, overall and conditional on a legitimate factor (Wachter et al. 2021).
+    """Demographic disparity of each group, overall and conditional on a legitimate factor (Wachter et al.
+    2021).
 
     Args:
         groups: labels of the cells. strata: the cells within each level of the factor.
@@ -207,6 +214,8 @@ def add_conditional(
     analysis.exhibits[f"demographic disparity of {attribute} given {name}{where}"] = Exhibit(
         title=f"Demographic disparity of {attribute} given {name}{where}",
         columns=table,
-        note="Share of the group among the rejected minus its share among the selected; above 0 it is rejected more often than"
-        " its numbers explain. Conditional: averaged over the strata by their size. A description without interval.",
+        note="Share of the group among the rejected minus its share among the selected; above 0 it is"
+        " rejected more often than"
+        " its numbers explain. Conditional: averaged over the strata by their size. A description without"
+        " interval.",
     )

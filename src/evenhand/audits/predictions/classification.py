@@ -26,7 +26,8 @@ from evenhand.audits.predictions.sources import Source
 def classification(
     found: Labelled, declared: Declared, analysis: Analysis, *, measures: str | Sequence[str]
 ) -> None:
-    """Every claim about every group against the reference, for the favourable class or for each of several."""
+    """Every claim about every group against the reference, for the favourable class or for each of
+    several."""
     several = len(found.compared) > 1
     for name in found.compared:
         source = found.against_rest(name)

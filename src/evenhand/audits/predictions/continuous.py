@@ -22,7 +22,8 @@ PARTS = 10
 
 
 def add_continuous(rows: Rows, declared: Declared, analysis: Analysis, predicted: FloatArray) -> None:
-    """Correlation and distance correlation of every continuous attribute with predictions, and with residuals.
+    """Correlation and distance correlation of every continuous attribute with predictions, and with
+    residuals.
 
     Args:
         predicted: (n,) predictions, or 0/1 for the favourable class.
@@ -68,7 +69,8 @@ def _associations(
 
 
 def _plain(found: Inference) -> Inference:
-    """The standard error of a correlation is on Fisher's scale: the interval carries it, not the verdict's numbers."""
+    """The standard error of a correlation is on Fisher's scale: the interval carries it, not the verdict's
+    numbers."""
     return found.with_(se=None)
 
 

@@ -1,4 +1,5 @@
-"""Tables and curves of a regression audit: performance, selection, distributions, pass rates, impact ratio by threshold."""
+"""Tables and curves of a regression audit: performance, selection, distributions, pass rates, impact ratio
+by threshold."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ def performance_table(
         f"Performance by {attribute}",
         rows,
         columns=("measure", "group", "value", "low", "high", "n"),
-        note=f"Each measure for everyone and for each group, with its {level:.0%} interval (delta method; Fisher's z for"
+        note=f"Each measure for everyone and for each group, with its {level:.0%} interval (delta method;"
+        " Fisher's z for"
         " correlations). Groups are compared under the estimates.",
     )
 
@@ -128,7 +130,8 @@ def selection_table(
     analysis.exhibits[f"selection by {attribute}"] = Exhibit.of(
         f"Selection by {attribute}",
         rows,
-        note=f"Selected is a score strictly above the quantile of everyone's scores. Ties move the share that is really"
+        note="Selected is a score strictly above the quantile of everyone's scores. Ties move the share"
+        " that is really"
         f" selected: {really}. Z and the Z of the log ratio as in US practice; Fisher's test is exact."
         " Rates with Wilson's interval. Weighted rows count by their weight.",
     )
@@ -161,8 +164,9 @@ def distributions(analysis: Analysis, cells: Sequence[Cell], attribute: str, bin
 
 
 def curves(analysis: Analysis, cells: Sequence[Cell], reference: Cell, declared: Declared) -> None:
-    """Pass rate against pass rate, and impact ratio by threshold, with simultaneous bands; the level from them."""
-    attribute, level, seed = reference.label.attribute, declared.level, declared.seed
+    """Pass rate against pass rate, and impact ratio by threshold, with simultaneous bands; the level from
+    them."""
+    level, seed = declared.level, declared.seed
     roc: list[dict[str, Scalar]] = []
     impact: list[dict[str, Scalar]] = []
     for c in [c for c in cells if c is not reference][:6]:
@@ -177,28 +181,39 @@ def curves(analysis: Analysis, cells: Sequence[Cell], reference: Cell, declared:
     add_levels(analysis, cells, reference, declared)
     if len({row["threshold"] for row in roc}) < 2:
         return
-    roc += [
-        dict(zip(ROC, (end, end, end, end, None), strict=True)) | {"group": "equal pass rates"}
-        for end in (0.0, 1.0)
-    ]
+    diagonal = [(end, end, end, end, None, "equal pass rates") for end in (0.0, 1.0)]
+    roc += [dict(zip((*ROC, "group"), point, strict=True)) for point in diagonal]
+    _add_curves(analysis, roc, impact, reference.label, level)
+
+
+def _add_curves(
+    analysis: Analysis,
+    roc: list[dict[str, Scalar]],
+    impact: list[dict[str, Scalar]],
+    reference: Label,
+    level: float,
+) -> None:
+    attribute = reference.attribute
     analysis.exhibits[f"pass rates by {attribute}"] = Exhibit.of(
         f"Pass rate against pass rate by {attribute}",
         roc,
-        note=f"Share of the group above each threshold against that of {reference.label}: under the diagonal fewer of the"
-        f" group pass. {level:.0%} simultaneous band over all thresholds. The area is the adverse-impact AUC.",
+        note=f"Share of the group above each threshold against that of {reference}: under the diagonal fewer"
+        f" of the group pass. {level:.0%} simultaneous band over all thresholds. The area is the"
+        " adverse-impact AUC.",
         chart="band",
         encode={"x": ROC[0], "y": ROC[1], "low": "low", "high": "high", "color": "group"},
     )
+    band = {"x": IMPACT[0], "y": IMPACT[1], "low": IMPACT[5], "high": IMPACT[6], "color": "group"}
     analysis.exhibits[f"impact ratio by {attribute}"] = Exhibit.of(
         f"Impact ratio by threshold, {attribute}",
         impact,
         columns=(*IMPACT, "group"),
-        note=f"Selection rate of the group ÷ that of {reference.label} at every threshold, with a {level:.0%}"
-        " simultaneous band (made on the log scale; the drawing cuts it at 0.25 and 4). Rules at 0.8, 1 and 1.25. Thresholds with under 5"
-        " expected in a group are left out.",
+        note=f"Selection rate of the group ÷ that of {reference} at every threshold, with a {level:.0%}"
+        " simultaneous band (made on the log scale; the drawing cuts it at 0.25 and 4). Rules at 0.8, 1 and"
+        " 1.25. Thresholds with under 5 expected in a group are left out.",
         chart="band",
-        encode={"x": "threshold", "y": "impact ratio", "low": "band from", "high": "band to", "color": "group", "rules": [0.8, 1.0, 1.25]},
-    )  # fmt: skip
+        encode={**band, "rules": [0.8, 1.0, 1.25]},
+    )
 
 
 ROC = ("pass rate of the reference", "pass rate of the group", "low", "high", "threshold")
@@ -253,7 +268,8 @@ def intersections(analysis: Analysis, cells: Sequence[Cell], attribute: Attribut
         "average score",
         [float(c.scores.weight @ c.scores.values / c.scores.total) for c in cells],
         null=centre,
-        note="Colours depart from the average of everyone. Small cells vary by chance: see the estimates, and the worst"
+        note="Colours depart from the average of everyone. Small cells vary by chance: see the estimates,"
+        " and the worst"
         " subgroup, which is corrected for the search.",
     )
 

@@ -1,4 +1,5 @@
-"""What the user handed over, however large: rows in memory, or a file that is streamed. Everything after asks here."""
+"""What the user handed over, however large: rows in memory, or a file that is streamed. Everything after
+asks here."""
 
 from __future__ import annotations
 

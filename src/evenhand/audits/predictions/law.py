@@ -1,4 +1,5 @@
-"""Tables that law and practice ask for. Evidence only: nothing here says that anyone complies with anything."""
+"""Tables that law and practice ask for. Evidence only: nothing here says that anyone complies with
+anything."""
 
 from __future__ import annotations
 
@@ -116,8 +117,8 @@ def add_law(
 def ll144_table(tally: Tally, attribute: str, *, scored: bool, rule: str) -> Exhibit:
     """Rate and impact ratio of every category against the best-off one.
 
-    Categories under 2 % may be left out of the calculation of impact ratios by the rule; they stay in the table with
-    their number and rate, and are not the best-off category that others are divided by.
+    Categories under 2 % may be left out of the calculation of impact ratios by the rule; they stay in the
+    table with their number and rate, and are not the best-off category that others are divided by.
     """
     every, chosen = tally.every, tally.selected
     unknown, unknown_chosen = tally.unknown
@@ -141,9 +142,11 @@ def ll144_table(tally: Tally, attribute: str, *, scored: bool, rule: str) -> Exh
         "remark": ["under 2 % of applicants: left out of the impact ratios" if s else "" for s in small],
     }
     note = (
-        f"{LAWS['ll144']}. {rule}. Impact ratio = {name} of the category ÷ that of the category with the highest rate."
+        f"{LAWS['ll144']}. {rule}. Impact ratio = {name} of the category ÷ that of the category with the"
+        " highest rate."
         f" {_whole(unknown)} applicants of unknown category ({_whole(unknown_chosen)} of them"
-        f" {'above the median' if scored else 'selected'}) are not in the table. The rule sets no pass mark, and neither does this table."
+        f" {'above the median' if scored else 'selected'}) are not in the table. The rule sets no pass"
+        " mark, and neither does this table."
     )
     return Exhibit(title=f"Local Law 144: {attribute}", columns=table, note=note)
 
@@ -156,7 +159,8 @@ def practice_table(
     reference: str | None,
     level: float,
 ) -> Exhibit:
-    """Four-fifths with Z, Z of the log ratio, Fisher's exact test where numbers are small, and the log interval.
+    """Four-fifths with Z, Z of the log ratio, Fisher's exact test where numbers are small, and the log
+    interval.
 
     The comparison is with the named reference, else with the group of the highest rate, as practice does.
     """
@@ -188,8 +192,10 @@ def practice_table(
             table[name].append(value)
     note = (
         f"{LAWS['four-fifths']}. {rule}. Ratio to {tally.levels[best]}"
-        f" ({'named as the reference' if reference else 'the highest rate'}), {level:.0%} log interval. |Z| above 1.96 is the 5 %"
-        " level; under 30 people or an expected count under 5 use Fisher's exact test. A ratio under 0.8 without a small"
+        f" ({'named as the reference' if reference else 'the highest rate'}), {level:.0%} log interval."
+        " |Z| above 1.96 is the 5 %"
+        " level; under 30 people or an expected count under 5 use Fisher's exact test. A ratio under 0.8"
+        " without a small"
         f" p-value is not evidence of a difference. {_whole(tally.unknown[0])} rows have no group."
     )
     return Exhibit(title=f"Four-fifths: {attribute}", columns=table, note=note)

@@ -1,4 +1,5 @@
-"""One measure of two groups as one call: arrays in, an Estimate with its interval out. Found as `evenhand.measures.…`."""
+"""One measure of two groups as one call: arrays in, an Estimate with its interval out. Found as
+`evenhand.measures.…`."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class Sides(TypedDict, total=False):
     """What every function of this room takes besides its measure.
 
     Args:
-        reference: label of the other side, the largest group by default. of: the group, where there are more than two.
+        reference: label of the other side, the largest group by default. of: the group, where there are more
+            than two.
         weight: (n,) case weights. level: of the interval.
     """
 
@@ -55,12 +57,15 @@ def compare(
     """Any claimed measure of two groups by its name; the functions beside this one are the most asked for.
 
     Args:
-        measure: as `evenhand list measures` has it, e.g. ``"calibration slope"``; at a quantile ``"disparate impact"``.
+        measure: as `evenhand list measures` has it, e.g. ``"calibration slope"``; at a quantile ``"disparate
+            impact"``.
         y_pred: (n,) numbers, or class labels with `labels`. group: (n,) labels. y_true: (n,) outcomes.
-        q: in (0, 1), for measures at a quantile. positive: the favourable class. labels: predictions are class labels.
+        q: in (0, 1), for measures at a quantile. positive: the favourable class. labels: predictions are
+            class labels. sides: who against whom, see `Sides`.
 
     Raises:
-        UsageError: `unknown-measure`, unknown groups, q outside (0, 1). DataError: text for numbers, one group.
+        UsageError: `unknown-measure`, unknown groups, q outside (0, 1). DataError: text for numbers, one
+            group.
 
     >>> compare("MAE", [1, 2, 3, 5], y_true=[0, 0, 0, 0], group=list("FFMM"), reference="M").value
     0.375
@@ -71,11 +76,11 @@ def compare(
 
 
 def disparate_impact(y_pred: Any, *, group: Any, q: float = 0.8, **sides: Unpack[Sides]) -> Estimate:
-    """Selection rate of a group ÷ that of the reference; selected is strictly above quantile q of all predictions.
+    """Selection rate of a group ÷ that of the reference; selected is strictly above quantile q of all
+    predictions.
 
     Args:
-        y_pred: (n,) numbers. group: (n,) labels. reference: the label of the other side, the largest group by default.
-        of: the group, where there are more than two. q: in (0, 1). weight: (n,) case weights. level: of the interval.
+        y_pred: (n,) numbers. group: (n,) labels. q: in (0, 1). sides: who against whom, see `Sides`.
 
     Returns:
         an Estimate: value, Katz's log interval (Miettinen–Nurminen where a rate is 0), Fisher's p.
@@ -93,7 +98,8 @@ def disparate_impact(y_pred: Any, *, group: Any, q: float = 0.8, **sides: Unpack
 
 
 def selection_rate_difference(y_pred: Any, *, group: Any, q: float = 0.8, **sides: Unpack[Sides]) -> Estimate:
-    """Selection rate of a group − that of the reference, Newcombe's interval, Fisher's p; arguments as `disparate_impact`.
+    """Selection rate of a group − that of the reference, Newcombe's interval, Fisher's p; arguments as
+    `disparate_impact`.
 
     Source: Newcombe (1998), method 10.
 
@@ -153,7 +159,8 @@ def mae_ratio(y_true: Any, y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -
 
 
 def mean_residual_difference(y_true: Any, y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Estimate:
-    """E[ŷ − y] of a group − that of the reference: above 0 the group is over-predicted in comparison. Welch's t.
+    """E[ŷ − y] of a group − that of the reference: above 0 the group is over-predicted in comparison.
+    Welch's t.
 
     >>> mean_residual_difference([0, 0, 0, 0], [1, 2, 3, 5], group=list("FFMM"), reference="M").value
     -2.5

@@ -113,7 +113,8 @@ def add_notebook(
     attributes: Mapping[str, Factor],
     reference: Mapping[str, str],
 ) -> None:
-    """One exhibit for each attribute: every other group against the reference (the largest group by default)."""
+    """One exhibit for each attribute: every other group against the reference (the largest group by
+    default)."""
     if "y_true" not in columns:
         raise UsageError(
             "no-outcome", "the notebook's table needs outcomes", hint="name them with y_true= (--y-true)"
@@ -140,6 +141,7 @@ def add_notebook(
         analysis.exhibits[f"notebook-2022 {attribute}"] = Exhibit(
             title=f"The 2022 notebook's table, {attribute}",
             columns=table,
-            note="Value for value as the notebook had it, with its known faults; see docs/reference/notebook-2022.md for every"
+            note="Value for value as the notebook had it, with its known faults; see"
+            " docs/reference/notebook-2022.md for every"
             " difference. It has no uncertainty: the verdicts above come from the corrected measures.",
         )

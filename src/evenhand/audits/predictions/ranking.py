@@ -1,4 +1,5 @@
-"""Many ranked lists: the exposure that each gives to the groups in it, with the list as the unit of inference."""
+"""Many ranked lists: the exposure that each gives to the groups in it, with the list as the unit of
+inference."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import numpy as np
 from evenhand._analysis import Analysis
 from evenhand._compare import against, claim_of, compare, reference_of
 from evenhand._declared import Declared
-from evenhand._labels import Attribute, Grouping, Label, groupings
+from evenhand._labels import Attribute, Grouped, Label, groupings
 from evenhand._model import Exhibit, Factor, FloatArray, Scalar
 from evenhand.audits.predictions.rows import Rows
 from evenhand.measures.contrasts import from_log
@@ -27,7 +28,8 @@ class Listed:
     """What a group gets in ranked lists.
 
     Args:
-        means: (lists,) mean exposure of its members in each list, NaN where it has none. size: (lists,) its members.
+        means: (lists,) mean exposure of its members in each list, NaN where it has none. size: (lists,) its
+            members.
     """
 
     label: Label
@@ -64,7 +66,7 @@ def ranked_lists(
         analysis.note("list-weights", "Lists count alike: the case weights are not used.", warning=True)
 
 
-def _sides(given: FloatArray, lists: Factor, groups: Grouping) -> list[Listed]:
+def _sides(given: FloatArray, lists: Factor, groups: Grouped) -> list[Listed]:
     means, size = _by_list(given, lists, groups.factor)
     return [
         Listed(label=label, means=m, size=s) for label, m, s in zip(groups.labels, means, size, strict=True)
@@ -83,10 +85,12 @@ def _by_list(given: FloatArray, lists: Factor, groups: Factor) -> tuple[FloatArr
 
 
 def exposure_ratio(means: FloatArray, *, level: float) -> Inference:
-    """Mean exposure of the first group ÷ that of the second, over lists that hold both; a list is one observation.
+    """Mean exposure of the first group ÷ that of the second, over lists that hold both; a list is one
+    observation.
 
-    The two groups of a list compete for its places, so their exposures are paired: the variance of the log ratio is that of
-    x/x̄ − y/ȳ over lists ÷ their number (Singh & Joachims 2018 for the measure; delta method, t with lists − 1 df).
+    The two groups of a list compete for its places, so their exposures are paired: the variance of the log
+    ratio is that of x/x̄ − y/ȳ over lists ÷ their number (Singh & Joachims 2018 for the measure; delta
+    method, t with lists − 1 df).
 
     Args:
         means: (2, lists) mean exposure of either group in each list, NaN where it is not in it.
@@ -130,6 +134,7 @@ def _table(analysis: Analysis, attribute: Attribute, sides: Sequence[Listed], le
         f"Exposure in ranked lists by {attribute}",
         rows,
         columns=("group", "exposure", "low", "high", "lists", "n"),
-        note="Mean of 1/log₂(1 + rank) of the group's members in a list, averaged over the lists that hold the group; each list"
+        note="Mean of 1/log₂(1 + rank) of the group's members in a list, averaged over the lists that hold"
+        " the group; each list"
         f" counts once. {level:.0%} t intervals over lists.",
     )

@@ -36,8 +36,10 @@ class Options:
     """What may be asked of an audit of numbers besides its claims.
 
     Args:
-        quantiles: of everyone's scores, above which people count as selected. measures: names of claims to keep.
-        suggest: add the thresholds that keep the impact ratio in its band. replicates: of the bootstrap check.
+        quantiles: of everyone's scores, above which people count as selected. measures: names of claims to
+            keep.
+        suggest: add the thresholds that keep the impact ratio in its band. replicates: of the bootstrap
+            check.
     """
 
     quantiles: Sequence[float]

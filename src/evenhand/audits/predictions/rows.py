@@ -64,7 +64,8 @@ class Rows:
     """Validated rows.
 
     Args:
-        columns: ``y_pred`` and, where given, ``y_true``, ``y_score``, ``y_low``, ``y_high``; all finite for tasks on numbers.
+        columns: ``y_pred`` and, where given, ``y_true``, ``y_score``, ``y_low``, ``y_high``; all finite for
+            tasks on numbers.
         labels: true and predicted labels as Factors where they are text.
         groups, control: attribute → Factor. continuous: attribute → numbers.
         weight: case weights or None. dropped: rows left out. lists: the ranked list of each row, or None.
@@ -239,7 +240,8 @@ def rows_of(
 
     Args:
         labels: predictions and outcomes are class labels, not numbers.
-        part: the table is one of many parts, in which nothing may be left and a small number of rows proves nothing.
+        part: the table is one of many parts, in which nothing may be left and a small number of rows proves
+            nothing.
 
     Raises:
         DataError: `missing-values`, `infinite`, `bad-weights`, `too-many-groups`, `no-rows`.
@@ -320,7 +322,8 @@ def _present(there: BoolArray, name: str, missing: Missing, analysis: Analysis, 
 
 
 def check_weights(weight: FloatArray, name: str | None, *, part: bool = False) -> None:
-    """DataError (`bad-weights`) where one is negative, or (unless they are a `part`) where they add up to 0."""
+    """DataError (`bad-weights`) where one is negative, or (unless they are a `part`) where they add up to
+    0."""
     if (weight < 0).any():
         raise DataError(
             "bad-weights",
@@ -354,7 +357,8 @@ def check_groups(name: str, levels: Sequence[str], n: int, *, part: bool = False
             f"{name!r} has {len(levels)} distinct values in {n} rows: too many to be groups",
             given=", ".join(levels[:5]),
             expected=f"at most {MOST_GROUPS} labels",
-            hint="is it a feature or an identifier? A number, e.g. age, is given with continuous= (--continuous)",
+            hint="is it a feature or an identifier? A number, e.g. age, is given with continuous="
+            " (--continuous)",
         )
 
 

@@ -1,4 +1,5 @@
-"""Where summaries come from: rows in memory, or a file streamed in bounded memory. Everything after is the same."""
+"""Where summaries come from: rows in memory, or a file streamed in bounded memory. Everything after is the
+same."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError
-from evenhand._labels import Attribute, Grouping, Label, groupings, in_natural_order
+from evenhand._labels import Attribute, Grouped, Label, groupings, in_natural_order
 from evenhand._model import BoolArray, Factor, FloatArray
 from evenhand.audits.predictions.batches import Large, Progress, batches, numbers_only
 from evenhand.audits.predictions.cells import (
@@ -49,7 +50,7 @@ class Adds(Protocol):
 
 S = TypeVar("S", bound=Adds)
 T = TypeVar("T", bound=Adds)
-Cells: TypeAlias = Callable[[Grouping, Stratum], list[S]]
+Cells: TypeAlias = Callable[[Grouped, Stratum], list[S]]
 """The summaries of the groups that have rows in a stratum."""
 
 
@@ -58,8 +59,9 @@ class Source(Generic[S]):
     """Summaries on demand.
 
     Args:
-        everyone: all rows, of any group or none. attributes: what is compared. cells: (attribute, stratum) → one
-            summary for each group. strata: control → levels. used, left: rows that were kept, and left out.
+        everyone: all rows, of any group or none. attributes: what is compared. cells: (attribute, stratum) →
+            one summary for each group. strata: control → levels. used, left: rows that were kept, and left
+            out.
     """
 
     everyone: S
@@ -108,7 +110,7 @@ def within_of(rows: Rows, stratum: Stratum) -> BoolArray | None:
     return None if stratum is None else rows.control[stratum[0]].is_level(stratum[1])
 
 
-def in_memory(rows: Rows, found: Sequence[Grouping], whole: S, cells: Cells[S]) -> Source[S]:
+def in_memory(rows: Rows, found: Sequence[Grouped], whole: S, cells: Cells[S]) -> Source[S]:
     """Summaries of rows that are held."""
     by_attribute = {g.attribute: g for g in found}
     return Source(
@@ -171,7 +173,8 @@ def _levels(strata: Iterable[Stratum]) -> dict[str, list[str]]:
     return {name: [label.level for label in in_natural_order(own)] for name, own in levels.items()}
 
 
-# --- numbers --------------------------------------------------------------------------------------------------------
+# --- numbers
+# --------------------------------------------------------------------------------------------------------
 
 
 def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Numbers:
@@ -182,7 +185,7 @@ def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Numb
     parts = cells_of(made, found[0], rest=rest)
     first = [c for c in parts if c.label != rest]
 
-    def cells(groups: Grouping, stratum: Stratum) -> list[Cell]:
+    def cells(groups: Grouped, stratum: Stratum) -> list[Cell]:
         if stratum is None and groups is found[0]:
             return first
         return cells_of(made, groups, within_of(rows, stratum))
@@ -206,10 +209,11 @@ def from_file(
     tau: float | None = None,
     progress: Progress | None = None,
 ) -> Numbers:
-    """A large file in passes of batches: range (unless the file states it), quantiles twice, sums. Only one batch and
-    the sums are held.
+    """A large file in passes of batches: range (unless the file states it), quantiles twice, sums. Only one
+    batch and the sums are held.
 
-    A histogram of `FINE` equal bins between the lowest and highest prediction shows which bins hold the quantiles, the
+    A histogram of `FINE` equal bins between the lowest and highest prediction shows which bins hold the
+    quantiles, the
     next pass keeps the distinct predictions in these: thresholds are exact, unless a bin holds more than
     `MOST_DISTINCT`. Scores are kept in `BINS`: the note says how wide a bin is.
 

@@ -25,7 +25,8 @@ def add_suggestion(
     level: float,
     band: tuple[float, float] = FOUR_FIFTHS,
 ) -> None:
-    """For each quantile the nearest threshold at which the worst-off group's ratio to the best-off is inside the band."""
+    """For each quantile the nearest threshold at which the worst-off group's ratio to the best-off is inside
+    the band."""
     names = ("wanted quantile", "wanted threshold", "wanted share selected", "impact ratio there", "suggested threshold",
              "share selected", "cost in selection rate", "impact ratio", "low", "high", "lowest", "highest")  # fmt: skip
     table: dict[str, list[Any]] = {k: [] for k in names}
@@ -57,9 +58,12 @@ def add_suggestion(
     analysis.exhibits[f"suggested thresholds by {attribute}"] = Exhibit(
         title=f"Thresholds that keep the impact ratio in its band, {attribute}",
         columns=table,
-        note=f"For each wanted quantile the threshold nearest in selection rate, the same for everyone, at which the lowest"
-        f" group's rate is at least {band[0]:g} of the highest. The cost is the change of the share of people selected. Chosen"
-        " on these very data, so a new sample will give another ratio: the interval (Katz, not corrected for the choice)"
+        note="For each wanted quantile the threshold nearest in selection rate, the same for everyone, at"
+        " which the lowest"
+        f" group's rate is at least {band[0]:g} of the highest. The cost is the change of the share of"
+        " people selected. Chosen"
+        " on these very data, so a new sample will give another ratio: the interval (Katz, not corrected"
+        " for the choice)"
         " shows how far. Empty where no threshold with enough people keeps the ratio.",
     )
 

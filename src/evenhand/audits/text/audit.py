@@ -16,7 +16,7 @@ from evenhand._declared import Declared
 from evenhand._errors import EvenhandError, SubjectError, UsageError
 from evenhand._judge import Correction, tolerance_of
 from evenhand._labels import references
-from evenhand._model import Exhibit, Factor, Observations, Scalar, Subject
+from evenhand._model import Exhibit, Factor, Observations, Scalar, Subject, traits_of
 from evenhand._provenance import digest_of, provenance
 from evenhand._result import Result
 from evenhand._run import Asked, Progress, ask
@@ -121,11 +121,12 @@ def audit_text(
     paying = _budgeted(chosen, budget, max_cost, price, price_per_100)
     if strata_subject is not None:
         made, strata = _classed(made, strata_subject), "sentiment"
-    whole = bool(getattr(chosen, "whole", False)) and len(made) > 0
+    traits = traits_of(chosen)
+    whole = traits.whole and len(made) > 0
     analysis = Analysis()
     _note_lengths(made, analysis)
-    if getattr(chosen, "notice", ""):
-        analysis.note("about-the-service", str(getattr(chosen, "notice", "")), warning=True)
+    if traits.notice:
+        analysis.note("about-the-service", traits.notice, warning=True)
     with ExitStack() as stack:
         store = stack.enter_context(Journal(journal)) if isinstance(journal, str | os.PathLike) else journal
         asked = ask(
@@ -140,7 +141,7 @@ def audit_text(
         name = _score_name(asked, score)
         _note_collisions(made, paying, name, store, analysis)
     observations = _grouped(asked.observations, made)
-    if getattr(chosen, "ordinal", False):
+    if traits.ordinal:
         observations = _ranked(observations, name, analysis)
     bounds = tolerance_of(tuple(tolerance) if isinstance(tolerance, list) else tolerance)
     declared = Declared(

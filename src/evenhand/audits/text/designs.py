@@ -19,7 +19,7 @@ from evenhand.plans.identity import identity_templates
 from evenhand.plans.pairs import pair_grid
 from evenhand.plans.pronouns import pronoun_grid
 from evenhand.plans.templates import SHIPPED as SHIPPED_TEMPLATES
-from evenhand.plans.templates import Templates, person_templates, templates
+from evenhand.plans.templates import Templates, person_templates, strange_slots, templates
 from evenhand.terms import Terms
 from evenhand.terms import terms as load_terms
 from evenhand.texts import Texts
@@ -314,6 +314,7 @@ def _from_templates(source: Templates, terms: Terms, control: bool) -> list[Part
                 name="names", grid=grid, attributes=_named_attributes(terms), word=_word(terms), sampled=True
             )
         ]
+    source = replaced(source, skipped=(*source.skipped, *strange_slots(source, terms.factors)))
     found = []
     for category in terms.factors:
         mine = _with_slot(source, category)
@@ -322,6 +323,7 @@ def _from_templates(source: Templates, terms: Terms, control: bool) -> list[Part
             found.append(
                 Part(name=category, grid=grid, attributes={category: category}, word="term", templates=mine)
             )
+            source = replaced(source, skipped=())  # told once, with the first
     if not found:
         raise UsageError(
             "no-slot",
