@@ -30,22 +30,27 @@ MIN_UNITS_BLIND = 5
 """Units that must all show no gap at all before exact equality counts as shown."""
 
 
-def tolerance_of(value: float | tuple[float, float], *, ratio: bool = False) -> tuple[float, float]:
+def tolerance_of(value: float | Sequence[float], *, ratio: bool = False) -> tuple[float, float]:
     """A tolerance as bounds of the contrast: 0.1 → (−0.1, 0.1); for ratios 0.8 → (0.8, 1.25).
+
+    Args:
+        value: one number, or both bounds (a list, where it was read from a file).
 
     Raises:
         UsageError: `bad-tolerance` for a negative number, or a ratio outside (0, 1].
 
-    >>> tolerance_of(0.1), tolerance_of(0.8, ratio=True)
-    ((-0.1, 0.1), (0.8, 1.25))
+    >>> tolerance_of(0.1), tolerance_of(0.8, ratio=True), tolerance_of([-0.1, 0.2])
+    ((-0.1, 0.1), (0.8, 1.25), (-0.1, 0.2))
     """
-    if isinstance(value, tuple):
-        low, high = value
-        if low > high:
+    if isinstance(value, Sequence):
+        if len(value) != 2 or value[0] > value[1]:
             raise UsageError(
-                "bad-tolerance", "the lower bound of the tolerance is above the upper", given=value
+                "bad-tolerance",
+                "the bounds of a tolerance are two numbers, the lower first",
+                given=value,
+                expected="e.g. (-0.1, 0.2)",
             )
-        return float(low), float(high)
+        return float(value[0]), float(value[1])
     if ratio:
         if not 0 < value <= 1:
             raise UsageError(

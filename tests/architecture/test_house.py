@@ -49,7 +49,6 @@ def code_lines(path: Path) -> int:
 
 
 LONG_FILES = {
-    "audits/scores/exhibits.py",
     "subjects/service.py",
 }
 """Files above 330 code lines today. An entry that is no longer needed fails, too."""
