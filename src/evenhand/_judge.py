@@ -123,7 +123,7 @@ def because(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) ->
         return _told(item, verdict, tolerance)
     if e.value is None or e.low is None or e.high is None:
         return f"No conclusion: {e.why_not or 'the gap has no interval'}."
-    _, one, two = spoken(e.group, e.reference)
+    one, two = _called(item)
     interval = f"{100 * e.level:g} % interval {_signed(e.low)} to {_signed(e.high)}"
     gap = f"{one} minus {two} is {_signed(e.value)} ({interval})"
     bounds = (
@@ -145,6 +145,14 @@ def because(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) ->
     return f"{gap}: too uncertain to place inside the tolerance of {bounds}."
 
 
+def _called(item: Evidence) -> tuple[str, str]:
+    """What a reader calls the two sides."""
+    if item.sides is not None:
+        a, b = item.sides
+        return a.label.level, b.label.level
+    return spoken(item.estimate.group, item.estimate.reference)[1:]
+
+
 TOLD: Mapping[str, str] = {
     "ratio": "{one} has {value:.3f} times the value of {two}",
     "AUC": "a member of {one} scores above one of {two} with probability {value:.3f}",
@@ -155,7 +163,7 @@ TOLD: Mapping[str, str] = {
 
 def _told(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> str:
     e = item.estimate
-    _, one, two = spoken(e.group, e.reference)
+    one, two = _called(item)
     interval = (
         "no interval"
         if e.low is None or e.high is None

@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeAlias
 from typer import Option
 
 from evenhand._errors import UsageError
+from evenhand._labels import named_level
 
 Subject: TypeAlias = Annotated[str, Option(help="A name of `evenhand list subjects`, or module:attr.")]
 SubjectOptions: TypeAlias = Annotated[
@@ -80,12 +81,8 @@ def named_levels(values: Sequence[str] | None, attributes: Sequence[str]) -> dic
         return None
     found = {}
     for value in values:
-        name, equals, level = value.partition("=")
-        if equals and name in attributes:
-            found[name] = level
-        elif len(attributes) == 1:
-            found[attributes[0]] = value
-        else:
+        named = named_level(value, attributes) or ((attributes[0], value) if len(attributes) == 1 else None)
+        if named is None:
             raise UsageError(
                 "reference",
                 "with several attributes a reference names its own",
@@ -93,6 +90,7 @@ def named_levels(values: Sequence[str] | None, attributes: Sequence[str]) -> dic
                 expected="ATTRIBUTE=GROUP",
                 available=list(attributes),
             )
+        found[named[0]] = named[1]
     return found
 
 

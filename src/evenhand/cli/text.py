@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -78,11 +78,19 @@ def text(
     out: shared.Out = None,
 ) -> None:
     """Score the same texts with other names, pronouns or identity terms, and compare the groups."""
-    call = call_of("text", locals(), reference=named_levels(reference, groups or ["race", "gender"]))
+    given = locals()
+    attributes = groups or (_attributes(given) if reference else [])
+    call = call_of("text", given, reference=named_levels(reference, attributes))
     if export_probes is not None or export_templates is not None:
         _export(call.arguments, export_probes, export_templates)
         return
     perform(call)
+
+
+def _attributes(arguments: Mapping[str, Any]) -> Sequence[str]:
+    from evenhand.audits.text.designs import design_of
+
+    return design_of(arguments).attributes
 
 
 def demo(
