@@ -33,10 +33,18 @@ def number_claims(
     """The claims about numeric predictions that the terms at hand allow."""
     sizes, rows = units(everyone), number_measures(scale, quantiles)
     every = [
-        claim_of(row, declared, _infer(row, declared.seed), units=sizes, alone=_alone(row), pooled=_pooled(row),
-                 widest=row.widest, worst=row.worst)
+        claim_of(
+            row,
+            declared,
+            _infer(row, declared.seed),
+            units=sizes,
+            alone=_alone(row),
+            pooled=_pooled(row),
+            widest=row.widest,
+            worst=row.worst,
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
     share = f"top {100 * (1 - scale.top):.3g} %"
     top = [
         claim_of(
@@ -58,10 +66,17 @@ def label_claims(known: Collection[str], declared: Declared) -> list[Claim[Class
     """The claims about class labels that the terms at hand allow."""
     rows = [r for r in labels.ROWS if r.tolerance is not None and set(r.terms) <= set(known)]
     return [
-        claim_of(row, declared, _infer(row, declared.seed), units={}, alone=_alone_rate(row), widest=row.widest,
-                 worst=row.worst)
+        claim_of(
+            row,
+            declared,
+            _infer(row, declared.seed),
+            units={},
+            alone=_alone_rate(row),
+            widest=row.widest,
+            worst=row.worst,
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def units(everyone: Cell) -> dict[str, float]:
@@ -96,7 +111,6 @@ def _in_top(c: Cell) -> int:
 
 
 # --- what the widest gap and the pooled claim need
-# ------------------------------------------------------------------
 
 
 def _alone(row: Measure) -> Callable[[Cell], tuple[float, float]] | None:

@@ -42,7 +42,7 @@ def add_classification(
         _intersections(analysis, cells, attribute)
 
 
-def _add(table: Table, *row: Any) -> None:
+def _add(table: Table, *row: Scalar) -> None:
     for name, value in zip(table, row, strict=True):
         table[name].append(value)
 
