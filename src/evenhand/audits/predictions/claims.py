@@ -116,11 +116,7 @@ def _in_top(c: Cell) -> int:
 def _alone(row: Measure) -> Callable[[Cell], tuple[float, float]] | None:
     if not row.widest:
         return None
-    return (
-        (lambda c: log_share(row, c.moments))
-        if row.contrast == "ratio"
-        else (lambda c: _mean(row, c.moments))
-    )
+    return (lambda c: log_share(row, c.moments)) if row.is_ratio else (lambda c: _mean(row, c.moments))
 
 
 def _mean(row: Measure, m: Moments) -> tuple[float, float]:
@@ -134,7 +130,7 @@ def _alone_rate(row: Measure) -> Callable[[Cell], tuple[float, float]] | None:
 def _pooled(row: Measure) -> Callable[[Sequence[tuple[Cell, Cell]], float], Inference] | None:
     if not row.pooled:
         return None
-    return partial(_pooled_ratio if row.contrast == "ratio" else _pooled_gap, row)
+    return partial(_pooled_ratio if row.is_ratio else _pooled_gap, row)
 
 
 def _pooled_ratio(row: Measure, pairs: Sequence[tuple[Cell, Cell]], level: float) -> Inference:

@@ -14,14 +14,7 @@ from evenhand._labels import Attribute, Grouped, Label, groupings
 from evenhand._model import BoolArray, Factor, FloatArray
 from evenhand.audits.predictions.batches import Large, batches, numbers_only
 from evenhand.audits.predictions.cells import BINS, EVERYONE, Cell, bin_of, scores_at
-from evenhand.audits.predictions.rows import (
-    Chosen,
-    Intake,
-    Named,
-    Rows,
-    check_weights,
-    rows_by_level,
-)
+from evenhand.audits.predictions.rows import Chosen, Intake, Named, Rows, check_weights, rows_by_level
 from evenhand.audits.predictions.sources import Cells, Source, Stratum, in_memory, summed, within_of
 from evenhand.measures import classification as cls
 from evenhand.stats.histogram import Scores

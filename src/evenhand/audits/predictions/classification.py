@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand._analysis import Analysis
-from evenhand._compare import (
-    against,
-    compare,
-    kept,
-    reference_of,
-    widest,
-    within_strata,
-    worst_subgroup,
-)
+from evenhand._compare import against, compare, kept, reference_of, widest, within_strata, worst_subgroup
 from evenhand._declared import Declared
 from evenhand._labels import Attribute
 from evenhand.audits.predictions.asked import Options
