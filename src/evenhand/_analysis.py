@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from evenhand._estimate import Evidence
 from evenhand._judge import Correction, judge
 from evenhand._model import Exhibit, Finding, Span
 from evenhand._record import Note
+from evenhand._result import Result
 
 PRIMARY = "primary claims"
 """The family whose error is that of the headline."""
@@ -42,3 +45,28 @@ class Analysis:
             primary=True,
         )
         self.primary.clear()
+
+    def show(self, exhibits: Mapping[str, Exhibit]) -> None:
+        """Add the exhibits that have rows."""
+        self.exhibits.update((name, exhibit) for name, exhibit in exhibits.items() if len(exhibit))
+
+    def result(
+        self,
+        *,
+        audit: str,
+        title: str,
+        counts: Mapping[str, int],
+        provenance: Mapping[str, Any],
+        complete: bool = True,
+    ) -> Result:
+        """What the door of an audit returns; the arguments are those of a `Result`."""
+        return Result(
+            audit=audit,
+            title=title,
+            findings=tuple(self.findings),
+            exhibits=self.exhibits,
+            notes=tuple(self.notes),
+            counts=counts,
+            provenance=provenance,
+            complete=complete,
+        )

@@ -105,7 +105,8 @@ def claim_of(
 
 
 def is_primary(measure: Measure, declared: Declared) -> bool:
-    """Whether the headline rests on a measure: those that were declared, else by the rule of the table of measures."""
+    """Whether the headline rests on a measure: those that were declared, else by the rule of the table of
+    measures."""
     if declared.primary is None:
         return measure.primary
     return measure.tolerance_name in declared.primary or measure.name in declared.primary
@@ -117,8 +118,8 @@ def bounds_of(measure: Measure, declared: Declared, units: Mapping[str, float]) 
     value = declared.tolerance.get(measure.tolerance_name, default)
     if value is None:
         return None
-    low, high = tolerance_of(value, ratio=measure.contrast == "ratio")
-    if measure.contrast == "ratio":
+    low, high = tolerance_of(value, ratio=measure.is_ratio)
+    if measure.is_ratio:
         return low, high
     scale = units.get(measure.unit, 1.0) if measure.unit else 1.0
     null = null_of(measure.contrast)
@@ -195,7 +196,8 @@ def against(sides: Iterable[S], reference: S) -> list[Pair[S]]:
     return [(side, reference) for side in sides if side is not reference]
 
 
-# --- pairs ----------------------------------------------------------------------------------------------------------
+# --- pairs
+# ----------------------------------------------------------------------------------------------------------
 
 
 def evidence_of(claim: Claim[S], a: S, b: S, *, level: float, given: str | None = None) -> Evidence:
@@ -229,7 +231,8 @@ def compare(
 ) -> None:
     """Every claim about every pair. What is primary joins the family of the whole audit, the rest its own.
 
-    Of a primary claim about several pairs the largest gap is primary, and the single pairs are looked at as well.
+    Of a primary claim about several pairs the largest gap is primary, and the single pairs are looked at as
+    well.
 
     Args:
         family: what the secondary families are called. given: what all of it is conditional on.
@@ -314,23 +317,27 @@ def _over(claim: Claim[S], pairs: Sequence[Pair[S]]) -> Claim[_Whole]:
     return Claim(name=claim.name, infer=lambda _a, _b, level: pooled(pairs, level), contrast=claim.contrast)
 
 
-# --- the largest of several gaps ------------------------------------------------------------------------------------
+# --- the largest of several gaps
+# ------------------------------------------------------------------------------------
 
 
 def largest(
     parts: Sequence[Evidence], measure: str, *, simultaneous: Callable[[Evidence, float], Span | None] | None = None,
     p_value: float | None = None, tests: int | None = None,
 ) -> Evidence:  # fmt: skip
-    """The largest of several gaps: its interval pays for the choice at the one end, and for all of them at the other.
+    """The largest of several gaps: its interval pays for the choice at the one end, and for all of them at
+    the other.
 
-    The lower end is the largest simultaneous lower bound, the upper end the largest unadjusted upper bound of any
-    component: beyond the tolerance if one of them surely is, within it only if every one is (intersection–union,
-    Berger & Hsu 1996). The component shown is the one with the largest gap in units of its error. A component without
-    an interval forbids `within tolerance`, and is named.
+    The lower end is the largest simultaneous lower bound, the upper end the largest unadjusted upper bound
+    of any
+    component: beyond the tolerance if one of them surely is, within it only if every one is
+    (intersection–union, Berger & Hsu 1996). The component shown is the one with the largest gap in units of
+    its error. A component without an interval forbids `within tolerance`, and is named.
 
     Args:
         simultaneous: interval of a component that holds for all of them; Bonferroni's by default.
-        p_value: of the whole; Bonferroni's by default. tests: what the choice costs, the number of parts by default.
+        p_value: of the whole; Bonferroni's by default. tests: what the choice costs, the number of parts by
+            default.
     """
     known = [part for part in parts if part.interval is not None and part.estimate.value is not None]
     if len(parts) == 1 or not known:
@@ -371,7 +378,8 @@ def largest(
         low=None if plain is None else plain[0],
         high=None if plain is None else plain[1],
         p_value=whole,
-        method=f"{e.method}; the largest of {len(parts)} gaps: lower end corrected for the choice, upper end of every gap",
+        method=f"{e.method}; the largest of {len(parts)} gaps: lower end corrected for the choice, upper"
+        " end of every gap",
     )
 
 
@@ -426,7 +434,8 @@ def _oriented(part: Evidence, ratio: bool) -> Evidence:
 def widest_of(
     sides: Sequence[S], claim: Claim[S], *, level: float, given: str | None = None
 ) -> list[Evidence]:
-    """The widest of all gaps between more than two groups, corrected for having been picked (studentised range)."""
+    """The widest of all gaps between more than two groups, corrected for having been picked (studentised
+    range)."""
     if len(sides) < 3:
         return []
     k = len(sides)
@@ -462,8 +471,8 @@ def _promising(
 ) -> tuple[list[Pair[S]], str]:
     """The pairs that can be the widest, by size or in units of their error, and who cannot be compared.
 
-    Every other pair is nearer in both senses, so it decides neither end of the interval; linear searches keep an audit
-    of hundreds of groups short.
+    Every other pair is nearer in both senses, so it decides neither end of the interval; linear searches
+    keep an audit of hundreds of groups short.
     """
     value, se = np.array(alone, dtype=float).reshape(-1, 2).T
     known = np.flatnonzero(np.isfinite(value) & np.isfinite(se))
@@ -505,7 +514,8 @@ def widest(
     )
 
 
-# --- the worst subgroup ---------------------------------------------------------------------------------------------
+# --- the worst subgroup
+# ---------------------------------------------------------------------------------------------
 
 
 def worst_subgroup(

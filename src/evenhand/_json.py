@@ -26,7 +26,8 @@ number."""
 SEVERITY: tuple[Verdict, ...] = ("disparity", "gap", "inconclusive", "within tolerance")
 """The verdicts, worst first."""
 RULE = 2
-"""How verdicts are reached: 1 by significance and size (docs/decisions/0003), 2 by where the interval lies (0010)."""
+"""How verdicts are reached: 1 by significance and size (docs/decisions/0003), 2 by where the interval lies
+(0010)."""
 
 ESTIMATE_FIELDS: dict[str, tuple[type, ...]] = {
     "measure": (str,),

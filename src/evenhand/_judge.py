@@ -1,7 +1,7 @@
 """Evidence → findings: the verdict is where the simultaneous interval lies (docs/decisions/0010).
 
-With α = 1 − level shared by the m claims of a family, each claim is looked at through two intervals: that of level
-1 − α/m, and that of two one-sided tests, 1 − 2α/m.
+With α = 1 − level shared by the m claims of a family, each claim is looked at through two intervals: that of
+level 1 − α/m, and that of two one-sided tests, 1 − 2α/m.
 
 * `disparity`: the first lies wholly beyond the tolerance;
 * `within tolerance`: the second lies wholly inside (whether or not the first excludes no difference);
@@ -37,22 +37,27 @@ CORRECTIONS: Mapping[str, Callable[[Sequence[float | None]], list[float | None]]
 Say: TypeAlias = Callable[["Evidence", Verdict, Span], str]
 
 
-def tolerance_of(value: float | Span, *, ratio: bool = False) -> Span:
+def tolerance_of(value: float | Sequence[float], *, ratio: bool = False) -> Span:
     """A tolerance as bounds of the contrast: 0.1 → (−0.1, 0.1); for ratios 0.8 → (0.8, 1.25).
+
+    Args:
+        value: one number, or both bounds (a list, where it was read from a file).
 
     Raises:
         UsageError: `bad-tolerance` for a negative number, or a ratio outside (0, 1].
 
-    >>> tolerance_of(0.1), tolerance_of(0.8, ratio=True)
-    ((-0.1, 0.1), (0.8, 1.25))
+    >>> tolerance_of(0.1), tolerance_of(0.8, ratio=True), tolerance_of([-0.1, 0.2])
+    ((-0.1, 0.1), (0.8, 1.25), (-0.1, 0.2))
     """
-    if isinstance(value, tuple):
-        low, high = value
-        if low > high:
+    if isinstance(value, Sequence):
+        if len(value) != 2 or value[0] > value[1]:
             raise UsageError(
-                "bad-tolerance", "the lower bound of the tolerance is above the upper", given=value
+                "bad-tolerance",
+                "the bounds of a tolerance are two numbers, the lower first",
+                given=value,
+                expected="e.g. (-0.1, 0.2)",
             )
-        return float(low), float(high)
+        return float(value[0]), float(value[1])
     if ratio:
         if not 0 < value <= 1:
             raise UsageError(
@@ -152,7 +157,8 @@ def place(
 def reach_of(item: Evidence, tolerance: Span, claims: int, wanted: float = 0.8) -> float | None:
     """The smallest true gap that a design like this one calls a disparity with probability `wanted`.
 
-    The gap must clear the tolerance by as much as a test at α/m needs: `evenhand plan` asks this very function.
+    The gap must clear the tolerance by as much as a test at α/m needs: `evenhand plan` asks this very
+    function.
     """
     if not item.se or not math.isfinite(item.se) or not math.isfinite(tolerance[1]):
         return None
@@ -165,7 +171,8 @@ def reach_of(item: Evidence, tolerance: Span, claims: int, wanted: float = 0.8) 
     return over + tolerance[1] - null_of(item.estimate.contrast)
 
 
-# --- sentences ------------------------------------------------------------------------------------------------------
+# --- sentences
+# ------------------------------------------------------------------------------------------------------
 
 
 FACTS: Mapping[str, str] = {
@@ -184,7 +191,7 @@ def told(finding: Finding, item: Evidence) -> str:
     if tolerance is None or e.value is None or outer is None:
         return f"The data can tell neither: {e.why_not or 'there is no interval'}."
     signed = e.contrast not in ("ratio", "AUC", "distance")
-    _, one, two = spoken(e.group, e.reference)
+    one, two = _called(item)
     fact = FACTS.get(e.contrast, FACTS["difference"]).format(
         measure=e.measure, one=one, two=two, value=_number(e.value, signed)
     )
@@ -195,6 +202,14 @@ def told(finding: Finding, item: Evidence) -> str:
     if finding.verdict in ("inconclusive", "gap"):
         text += _what_would_decide(finding, item)
     return text
+
+
+def _called(item: Evidence) -> tuple[str, str]:
+    """What a reader calls the two sides."""
+    if item.sides is not None:
+        a, b = item.sides
+        return a.label.level, b.label.level
+    return spoken(item.estimate.group, item.estimate.reference)[1:]
 
 
 def _judgement(finding: Finding, tolerance: Span) -> str:
@@ -213,7 +228,8 @@ def _judgement(finding: Finding, tolerance: Span) -> str:
         inside = e.value is not None and tolerance[0] <= e.value <= tolerance[1]
         side = "inside" if inside else "beyond"
         return (
-            f": there is a gap; whether it exceeds the tolerance of {bounds} is not settled (the estimate lies"
+            f": there is a gap; whether it exceeds the tolerance of {bounds} is not settled (the estimate"
+            " lies"
             f" {side} it)."
         )
     return f": the data can tell neither that there is a gap nor that it is smaller than the tolerance of {bounds}."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 
@@ -151,21 +152,23 @@ def in_natural_order(labels: Iterable[Label]) -> list[Label]:
     return sorted(labels, key=lambda label: [(part == UNKNOWN, natural(part)) for part in label.parts])
 
 
-def spoken(group: str, reference: str) -> tuple[str, str, str]:
+def spoken(group: str, reference: str, family: str = "") -> tuple[str, str, str]:
     """(attribute, group, reference) of two sides as a result's file holds them, for display only.
 
-    The two share their attribute, so it is what both begin with, up to an "=".
+    The two share their attribute, so it is what both begin with, up to an "="; where there are several, the
+    last that the family of claims, which mostly is named after the attribute, begins with too.
 
     >>> spoken("race=black", "race=white"), spoken("sex=F=1", "sex=F=0")
     (('race', 'black', 'white'), ('sex=F', '1', '0'))
-    >>> spoken("race=black", "background")
-    ('race', 'black', 'background')
+    >>> spoken("side=a=b", "side=a=c", "side, widest gap"), spoken("race=black", "background")
+    (('side', 'a=b', 'a=c'), ('race', 'black', 'background'))
     """
-    same = next((i for i, (a, b) in enumerate(zip(group, reference, strict=False)) if a != b), len(reference))
-    at = group[:same].rfind("=")
-    if at < 0:
+    shared = takewhile(lambda both: both[0] == both[1], zip(group, reference, strict=False))
+    places = [at for at, (sign, _) in enumerate(shared) if sign == "="]
+    if not places:
         attribute, sign, level = group.partition("=")
         return (attribute, level, reference) if sign else ("", group, reference)
+    at = max((at for at in places if family.startswith(group[:at])), default=places[-1])
     return group[:at], group[at + 1 :], reference[at + 1 :]
 
 

@@ -235,8 +235,8 @@ class Estimate:
         given: the stratum, e.g. ``"sentiment=negative"``; None for all rows.
         value, low, high: the estimate and its interval; None where `why_not` says why. level: of the
             interval.
-        statistic, df: value ÷ standard error and its degrees of freedom, where the method has them; df is None for
-            a normal statistic.
+        statistic, df: value ÷ standard error and its degrees of freedom, where the method has them; df is
+            None for a normal statistic.
         p_value, p_adjusted: two-sided unless `method` says otherwise; raw and after multiplicity.
         n: rows used. n_group, n_reference: rows on each side.
         units: sampled dimension → distinct units used, e.g. ``{"text": 40, "term": 80}``.
@@ -298,12 +298,13 @@ class Finding:
             `inconclusive`; None for descriptive estimates.
         because: one sentence for a reader without statistics.
         rests_on: what carries the estimate, e.g. "carried by 1 of 40 names: Precious".
-        detectable: smallest true gap that this design would have called a disparity four times in five, on the
-            contrast's scale.
+        detectable: smallest true gap that this design would have called a disparity four times in five, on
+            the contrast's scale.
         family: the family of claims whose error is shared.
         primary: whether the headline rests on it.
         simultaneous: the interval that holds for the whole family: beyond the tolerance it shows a disparity.
-        equivalence: the interval of two one-sided tests: inside the tolerance it shows that any gap is smaller.
+        equivalence: the interval of two one-sided tests: inside the tolerance it shows that any gap is
+            smaller.
     """
 
     estimate: Estimate

@@ -157,7 +157,8 @@ class Record:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The headline: the worst verdict of the primary claims; None where nothing was held against a tolerance."""
+        """The headline: the worst verdict of the primary claims; None where nothing was held against a
+        tolerance."""
         found = {f.verdict for f in self.primary}
         return next((verdict for verdict in SEVERITY if verdict in found), None)
 

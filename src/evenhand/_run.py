@@ -59,6 +59,7 @@ def ask(
 
     Args:
         plan: generator of Probes; it is sent the Replies to each batch (their mean over repeats).
+        subject: what is asked.
         executor: runs the batches of one plan step side by side; any `concurrent.futures.Executor`. Not used
             for a subject
             that keeps its own requests in flight: its rate and its number of requests would no longer hold.
@@ -66,6 +67,7 @@ def ask(
         repeats: identical calls on purpose, kept apart by the factor `repeat`.
         batch_size: most inputs in one call of the subject.
         keep: names of the scores to keep; all by default.
+        progress: called with the rows asked and the rows failed so far, after every batch.
 
     >>> from evenhand.subjects import subject
     >>> def plan():

@@ -49,11 +49,10 @@ def code_lines(path: Path) -> int:
 
 
 LONG_FILES = {
-    "audits/scores/exhibits.py",
     "subjects/service.py",
 }
 """Files above 330 code lines today. An entry that is no longer needed fails, too."""
-LONG_FUNCTIONS = {"audits/predictions/rows.py:gather"}
+LONG_FUNCTIONS: set[str] = set()
 """Functions above 60 lines with their signature, whose signature is not what is generated from."""
 
 

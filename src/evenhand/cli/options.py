@@ -1,8 +1,8 @@
 """Options that several commands share, each declared once, and the small readings of their values.
 
-A command's parameters carry the names of the audit's keywords; tests/contracts/test_command_line_contract.py holds
-defaults and help against the audit's signature and docstring. The help is the first sentence of the keyword's entry there;
-what only the command line needs to say follows.
+A command's parameters carry the names of the audit's keywords; tests/contracts/test_command_line_contract.py
+holds defaults and help against the audit's signature and docstring. The help is the first sentence of the
+keyword's entry there; what only the command line needs to say follows.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeAlias
 from typer import Option
 
 from evenhand._errors import UsageError
+from evenhand._labels import named_level
 
 Subject: TypeAlias = Annotated[str, Option(help="A name of `evenhand list subjects`, or module:attr.")]
 SubjectOptions: TypeAlias = Annotated[
@@ -28,7 +29,8 @@ Groups: TypeAlias = Annotated[
 Reference: TypeAlias = Annotated[
     list[str] | None,
     Option(
-        help="The group that the others are held against; all pairs by default. GROUP, or ATTRIBUTE=GROUP; may be repeated."
+        help="The group that the others are held against; all pairs by default. GROUP, or ATTRIBUTE=GROUP;"
+        " may be repeated."
     ),
 ]
 Strata: TypeAlias = Annotated[str | None, Option(help="Column that classes the texts, e.g. by sentiment.")]
@@ -80,12 +82,8 @@ def named_levels(values: Sequence[str] | None, attributes: Sequence[str]) -> dic
         return None
     found = {}
     for value in values:
-        name, equals, level = value.partition("=")
-        if equals and name in attributes:
-            found[name] = level
-        elif len(attributes) == 1:
-            found[attributes[0]] = value
-        else:
+        named = named_level(value, attributes) or ((attributes[0], value) if len(attributes) == 1 else None)
+        if named is None:
             raise UsageError(
                 "reference",
                 "with several attributes a reference names its own",
@@ -93,6 +91,7 @@ def named_levels(values: Sequence[str] | None, attributes: Sequence[str]) -> dic
                 expected="ATTRIBUTE=GROUP",
                 available=list(attributes),
             )
+        found[named[0]] = named[1]
     return found
 
 

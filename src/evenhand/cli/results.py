@@ -55,7 +55,8 @@ def report(
     junit: Annotated[bool, Option("--junit", help=REPORTS["junit"].about)] = False,
     out: Annotated[Path | None, Option("--out", "-o", help="Write to this file; else to stdout.")] = None,
 ) -> None:
-    """Render a result as a page, text, Markdown, CSV, JSON, JUnit XML, …: --as FORMAT, or by the ending of -o."""
+    """Render a result as a page, text, Markdown, CSV, JSON, JUnit XML, …: --as FORMAT, or by the ending of
+    -o."""
     flags = {"html": html, "terminal": text, "markdown": markdown, "csv": csv, "json": json, "junit": junit}
     kinds = [name for name, wanted in flags.items() if wanted]
     kinds += [] if kind is None else [ALIASES.get(kind, kind)]
@@ -78,7 +79,8 @@ def check(
         Option(help="The mildest verdict of a primary claim that fails: disparity, gap or inconclusive."),
     ] = FailOn.gap,
 ) -> None:
-    """Exit with 1 where a primary claim comes out badly, or nothing was judged: for continuous integration."""
+    """Exit with 1 where a primary claim comes out badly, or nothing was judged: for continuous
+    integration."""
     failing = SEVERITY[: SEVERITY.index(fail_on.value) + 1]
     loaded = Result.from_json(result)
     bad = [f for f in loaded.primary if f.verdict in failing]
@@ -122,5 +124,6 @@ def compare_results(old: ResultFile, new: ResultFile) -> None:
         change = "" if row["change"] is None else f" {row['change']:+.4f}"
         verdicts = f"{row['old_verdict']} → {row['new_verdict']}"
         typer.echo(
-            f"  {row['status']}: {row['measure']} {row['group']} − {row['reference']}{given}{change} {verdicts}"
+            f"  {row['status']}: {row['measure']} {row['group']} − {row['reference']}{given}{change}"
+            f" {verdicts}"
         )

@@ -1,8 +1,9 @@
-"""`evenhand text`: audit a live model with names, pronouns or identity terms; `evenhand demo`: the same on shipped defaults."""
+"""`evenhand text`: audit a live model with names, pronouns or identity terms; `evenhand demo`: the same on
+shipped defaults."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,7 +31,8 @@ def text(
     terms: Annotated[
         list[str],
         Option(
-            help="Names, pronouns, gendered pairs or identity terms: a name of `evenhand list terms`, or a file. May be repeated."
+            help="Names, pronouns, gendered pairs or identity terms: a name of `evenhand list terms`, or a"
+            " file. May be repeated."
         ),
     ] = ["names/freakonomics"],  # noqa: B006 - typer copies it
     replace: Annotated[
@@ -78,18 +80,27 @@ def text(
     out: shared.Out = None,
 ) -> None:
     """Score the same texts with other names, pronouns or identity terms, and compare the groups."""
-    call = call_of("text", locals(), reference=named_levels(reference, groups or ["race", "gender"]))
+    given = locals()
+    attributes = groups or (_attributes(given) if reference else [])
+    call = call_of("text", given, reference=named_levels(reference, attributes))
     if export_probes is not None or export_templates is not None:
         _export(call.arguments, export_probes, export_templates)
         return
     perform(call)
 
 
+def _attributes(arguments: Mapping[str, Any]) -> Sequence[str]:
+    from evenhand.audits.text.designs import design_of
+
+    return design_of(arguments).attributes
+
+
 def demo(
     out: Annotated[Path, Option(help="Folder for what the demo writes.")] = Path("evenhand-demo"),
     subject: Annotated[str, Option(help="Any subject; VADER needs no key.")] = "vader",
 ) -> None:
-    """Audit a real model (VADER) with 80 names and with identity terms of five categories; no key, no download."""
+    """Audit a real model (VADER) with 80 names and with identity terms of five categories; no key, no
+    download."""
     from evenhand.audits.text.demo import demo_design, demo_subjects, run_demo
 
     with progress_bar(len(demo_design()) * len(demo_subjects(subject))) as update:

@@ -288,8 +288,8 @@ def label_ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Infe
 def larger_of(
     gaps: Callable[[float], tuple[Inference, Inference]], names: tuple[str, str], level: float
 ) -> Inference:
-    """The larger of two gaps, whichever its direction: lower end corrected for the choice (Bonferroni for two), upper
-    end that of either gap (intersection–union). A gap that is undefined may be as large as 1.
+    """The larger of two gaps, whichever its direction: lower end corrected for the choice (Bonferroni for
+    two), upper end that of either gap (intersection–union). A gap that is undefined may be as large as 1.
 
     Args:
         gaps: level → the two gaps, differences of rates.
@@ -309,7 +309,8 @@ def larger_of(
         high=high if len(known) == 2 else 1.0,
         p_value=min(1.0, 2 * min(ps)) if ps else None,
         level=level,
-        method=f"the larger gap is that of the {names[shown]} positive rate; Newcombe's intervals, Bonferroni for two{lost}",
+        method=f"the larger gap is that of the {names[shown]} positive rate; Newcombe's intervals,"
+        f" Bonferroni for two{lost}",
     )
 
 
@@ -321,7 +322,8 @@ def normal_error(found: Inference) -> float:
 
 
 def mean_of(gaps: Callable[[float], tuple[Inference, Inference]], level: float) -> Inference:
-    """The mean of two gaps of different people: hybrid of their intervals (Zou & Donner 2008); p inverts it."""
+    """The mean of two gaps of different people: hybrid of their intervals (Zou & Donner 2008); p inverts
+    it."""
     method = "mean of the TPR and FPR gaps, hybrid of Newcombe's intervals (Zou & Donner)"
 
     def ends(at: float) -> tuple[float, float, float] | None:

@@ -21,7 +21,8 @@ Family: TypeAlias = Literal["outcomes", "accuracy", "top of the scores"]
 
 
 def null_of(contrast: str) -> float:
-    """The value of a contrast where two groups are equal; 0 for those that are differences under another name."""
+    """The value of a contrast where two groups are equal; 0 for those that are differences under another
+    name."""
     return {"ratio": 1.0, "AUC": 0.5}.get(contrast, 0.0)
 
 
@@ -61,7 +62,8 @@ class Measure:
         unit: what the tolerance is counted in. key: the name under which a user sets the tolerance, if not
             `name`.
         family: the claims with which it is judged together.
-        cases: the share of rows that its denominator conditions on; None for all of them, or the trials of a rate.
+        cases: the share of rows that its denominator conditions on; None for all of them, or the trials of a
+            rate.
         least: cases of each side below which there is no interval.
         linear: a mean, whose delta variance needs no widening. tails: excess kurtosis that widens it further.
         log: its interval is made on the log scale, as every ratio's is. shifts: it moves with the origin of
@@ -109,6 +111,11 @@ class Measure:
         """The name under which a user sets the tolerance."""
         return self.key or self.name
 
+    @property
+    def is_ratio(self) -> bool:
+        """Whether two groups are compared by a ratio, and so on the log scale."""
+        return self.contrast == "ratio"
+
     def value(self, means: Means) -> Any:
         """The measure of a group: a number, or an array where the means are arrays.
 
@@ -153,4 +160,4 @@ def statistic(measure: Measure, a: Means, b: Means, sizes: tuple[float, float]) 
     if measure.of is None and measure.hits is None:
         return None
     x, y = measure.value(a), measure.value(b)
-    return x / y if measure.contrast == "ratio" else x - y
+    return x / y if measure.is_ratio else x - y

@@ -161,7 +161,7 @@ def comparison(finding: Finding) -> str:
     """
     e = finding.estimate
     where = f", given {visible(e.given.replace('=', ': ', 1))}" if e.given else ""
-    attribute, group, reference = spoken(e.group, e.reference)
+    attribute, group, reference = spoken(e.group, e.reference, finding.family)
     if attribute and e.reference != reference:
         return f"{visible(attribute)}: {visible(group)} against {visible(reference)}{where}"
     return f"{visible(e.group)} against {visible(e.reference)}{where}"

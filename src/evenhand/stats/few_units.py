@@ -1,7 +1,8 @@
 """No variation is not certainty: what a sample whose units hardly differ still allows.
 
-Where fewer than five units of a sampled dimension differ from the rest, a standard error says nothing. What is left is
-the exact upper bound of the share of units that may differ (Clopper & Pearson 1934), times the range of the scores.
+Where fewer than five units of a sampled dimension differ from the rest, a standard error says nothing. What
+is left is the exact upper bound of the share of units that may differ (Clopper & Pearson 1934), times the
+range of the scores.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class Few:
 def few(
     score: FloatArray, a: BoolArray, b: BoolArray, codes: npt.NDArray[np.integer], dimension: str
 ) -> list[Few]:
-    """Where fewer than five units differ from the most common value: of the gaps of units that both groups share, else
-    of the means of each group's units.
+    """Where fewer than five units differ from the most common value: of the gaps of units that both groups
+    share, else of the means of each group's units.
 
     Args:
         score: (n,). a, b: (n,) rows of the two groups. codes: (n,) unit of each row, −1 for none.

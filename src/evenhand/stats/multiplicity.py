@@ -14,7 +14,8 @@ from evenhand.stats.studentized import range_quantile, range_tail
 
 
 def bonferroni(p_values: Sequence[float | None]) -> list[float | None]:
-    """Single-step adjusted p-values: p times the number of claims, in agreement with intervals at level 1 − α/m.
+    """Single-step adjusted p-values: p times the number of claims, in agreement with intervals at level 1 −
+    α/m.
 
     Args:
         p_values: raw p in [0, 1]; None (undefined) is no member of the family and stays None.

@@ -96,7 +96,7 @@ def audit_amplification(
         seeds: times each attacker is trained.
         draws: bootstrap resamples of images.
         level: confidence level of the intervals.
-        correction: adjustment of p-values for many claims: holm, bh or none.
+        correction: adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.
         seed: seed of everything random.
 
     Raises:

@@ -134,7 +134,7 @@ def attack(
         holdout: share of texts on which flips are confirmed.
         tolerance: excess of the flip rate over placebos that counts as even-handed, declared beforehand.
         level: confidence level of the intervals.
-        correction: adjustment of p-values for many claims: holm, bh or none.
+        correction: adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.
         seed: seed of everything random.
         limit: only the first words of the file.
         fold_case: lower-case the words.

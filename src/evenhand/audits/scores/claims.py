@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -33,8 +32,10 @@ from evenhand.stats.influence import carried
 from evenhand.stats.interval import Inference, from_standard_error, quantile
 
 MOST_PAIRS = 10
-"""All pairs of up to five groups are claims of their own; with more, each group is held against all the others. The heat
-map shows every pair, with p adjusted for all of them."""
+"""All pairs of up to five groups are claims of their own; with more, each group is held against all others.
+The heat map shows every pair, with p adjusted for all of them."""
+LABEL = "(true label)"
+"""The column with the true label of each row, 0 or 1; written so that no score has its name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,7 @@ class Question:
 
     Args:
         score: the column. attributes: the groups to compare; each is a family of claims.
-        samples: units that are samples (`text`, `term`): what estimates generalise over, where the groups allow it.
+        samples: units (`text`, `term`) that estimates generalise over, where the groups allow it.
         nested: the one of them that is nested in groups, if any (`term`).
         strata: factor that classes the rows (`sentiment`), or None.
         tolerance: bounds of a difference of means. declared: what else was said before looking.
@@ -83,9 +84,8 @@ class Side:
 def sides_of(observations: Observations, attribute: str) -> list[Side]:
     """The groups of one attribute, in the order of its levels; levels without rows are left out."""
     factor = observations.groups[attribute]
-    every = [
-        Side(label=label, rows=factor.is_level(label.level)) for label in grouping(attribute, factor).labels
-    ]
+    labels = grouping(attribute, factor).labels
+    every = (Side(label=label, rows=factor.is_level(label.level)) for label in labels)
     return [side for side in every if side.rows.any()]
 
 
@@ -119,7 +119,8 @@ def mean_claim(
 
 
 LEAST_UNITS = 4
-"""Units that each group needs of a dimension that is nested in the groups (names): below there is no verdict."""
+"""Units that each group needs of a dimension that is nested in the groups (names): below there is no
+verdict."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +128,8 @@ class Gap:
     """A difference of means and what its interval rests on, whatever the level.
 
     Args:
-        found: at some level. few: dimensions in which hardly anything differs. spread: the range of the scores.
+        found: at some level. few: dimensions in which hardly anything differs. spread: the range of the
+            scores.
         tolerance: the largest gap that counts as even-handed.
     """
 
@@ -168,7 +170,8 @@ class Gap:
         if needed is None or scarce.units >= needed:
             return None
         return (
-            f"Only {scarce.differing} of {scarce.units} {scarce.dimension}s differ; with {needed} of which none differs"
+            f"Only {scarce.differing} of {scarce.units} {scarce.dimension}s differ; with {needed} of which"
+            " none differs"
             " any gap would be shown to be smaller."
         )
 
@@ -183,8 +186,8 @@ def gap_of(
 ) -> Gap:
     """Difference of mean scores.
 
-    The default design of a text audit: terms nested in groups, texts crossed with them (Clark 1973; Cameron, Gelbach &
-    Miller 2011); see `evenhand.stats.crossed`.
+    The default design of a text audit: terms nested in groups, texts crossed with them (Clark 1973; Cameron,
+    Gelbach & Miller 2011); see `evenhand.stats.crossed`.
 
     Args:
         over: names of `observations.units` that are samples; none for a claim about just these rows.
@@ -231,7 +234,8 @@ def _pooled_error(
 ) -> Component | None:
     """Variance of one group's mean over texts, pooled over several groups that are single terms.
 
-    A group without hits shows no variance of its own: its error is that of its like (residual of text + group).
+    A group without hits shows no variance of its own: its error is that of its like (residual of text +
+    group).
     """
     if len(sides) < 3 or len(over) != 1 or over[0] == asked.nested:
         return None
@@ -258,8 +262,8 @@ def compare_groups(
 ) -> dict[str, list[Evidence]]:
     """The claims of every attribute, over all rows and within each stratum.
 
-    Of two groups the gap is primary; of more, the widest gap (or the largest against the reference), and every pair is
-    looked at as well.
+    Of two groups the gap is primary; of more, the widest gap (or the largest against the reference), and
+    every pair is looked at as well.
 
     Returns:
         attribute → evidence of its overall pairs, for the exhibits that look closer.
@@ -324,7 +328,7 @@ def _nothing(asked: Question, side: Side, attribute: str) -> Finding:
 def samples_of(
     observations: Observations, asked: Question, sides: Sequence[Side], analysis: Analysis, attribute: str
 ) -> tuple[str, ...]:
-    """The units that the claims about these groups generalise over; the reader is told where one is no sample."""
+    """The units that claims about these groups generalise over; the reader is told where one is no sample."""
     usable = scored(observations, asked)
     over = []
     for unit in asked.samples:
@@ -334,9 +338,10 @@ def samples_of(
         if min(sizes) >= 2:
             over.append(unit)
         elif unit == asked.nested:
-            text = f"{attribute}: at least one group has a single {word}, so nothing is sampled over {word}s; the claims are"
             analysis.note(
-                "terms-not-sampled", f"{text} about these very words, generalised over the other samples."
+                "terms-not-sampled",
+                f"{attribute}: at least one group has a single {word}, so nothing is sampled over {word}s;"
+                " the claims are about these very words, generalised over the other samples.",
             )
         else:
             analysis.note(
@@ -348,7 +353,8 @@ def samples_of(
 
 
 def _pairs(asked: Question, attribute: str, sides: Sequence[Side]) -> list[Pair[Side]]:
-    """The pairs that are looked at: with the reference, or all; of many groups each against all the others."""
+    """The pairs that are looked at: with the reference, or all; of many groups each against all the
+    others."""
     reference = asked.declared.reference.get(attribute)
     if reference is not None:
         return against(sides, side_named(sides, reference))
@@ -427,13 +433,13 @@ def check_question(observations: Observations, asked: Question) -> None:
             raise UsageError("unknown-unit", "no such unit", given=unit, available=list(observations.units))
 
 
-def compared_rows(item: Evidence) -> tuple[Side, Side]:
+def sides_compared(item: Evidence) -> tuple[Side, Side]:
     """The two sides of a piece of evidence.
 
     Raises:
         TypeError: evidence that compares no rows.
     """
-    sides: Any = item.sides
-    if sides is None:
+    if item.sides is None:
         raise TypeError(item.estimate.measure)
-    return sides[0], sides[1]
+    a, b = item.sides
+    return a, b

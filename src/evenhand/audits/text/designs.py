@@ -1,4 +1,4 @@
-"""Texts and terms → the grids of a text audit: which texts are rewritten for which terms, and which groups they form."""
+"""Texts and terms → the grids of a text audit: which texts are rewritten for which terms and groups."""
 
 from __future__ import annotations
 
@@ -64,6 +64,22 @@ class Design:
         """Every attribute that some part compares, in order, once."""
         return tuple(dict.fromkeys(a for part in self.parts for a in part.attributes.values()))
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """Base texts, told apart by their ids, and terms."""
+        texts = {text for part in self.parts for text in part.grid.texts}
+        return {"texts": len(texts), "terms": sum(map(len, self.lists))}
+
+    @property
+    def bases(self) -> list[str]:
+        """The base texts of every part."""
+        return [base for part in self.parts for base in part.grid.bases]
+
+    @property
+    def lists(self) -> list[Terms]:
+        """The terms of every part."""
+        return [part.grid.terms for part in self.parts]
+
     def plan(self, batch: int = 10_000) -> Plan:
         """The probes of every part, marked with the part's name as `category`."""
         for part in self.parts:
@@ -92,10 +108,10 @@ class Design:
 
 def design(
     texts: Any,
-    terms: str | os.PathLike[str] | Terms | Sequence[Any],
+    terms: str | os.PathLike[str] | Terms | Sequence[str | os.PathLike[str] | Terms],
     *,
     replace: str | None = None,
-    groups: Sequence[str] | None = None,
+    groups: str | Sequence[str] | None = None,
     control: bool = True,
     text_column: str | None = None,
     most_texts: int | None = None,
@@ -104,19 +120,24 @@ def design(
     """The grids that these texts and terms make.
 
     Args:
-        texts: Templates, a shipped name ("eec", "letters"), a file, a list of texts, or `Texts`.
-        terms: one list or several: names need `replace` or templates with slots; identity terms are found in the texts.
+        texts: Templates, a shipped name ("eec", "letters"), a file, a list of texts, or `Texts`; a design
+            stays what it is.
+        terms: one list or several: names need `replace` or templates with slots; identity terms are found in
+            the texts.
         replace: the name that stands in the texts.
         groups: the attributes to compare; all of the terms by default.
         control: also ask the text without the term, where it stays grammatical.
         most_texts: an even random sample (by `seed`) of so many texts, of larger files.
 
-    A CSV in the layout of Civil Comments is streamed: the comments of each category of identity terms are chosen by
-    its identity columns, and `toxicity` ≥ ½ becomes their label.
+    A CSV in the layout of Civil Comments is streamed: the comments of each category of identity terms are
+    chosen by its identity columns, and `toxicity` ≥ ½ becomes their label.
 
     Raises:
         UsageError: names without a place for them, unknown groups, no text that fits.
     """
+    if isinstance(texts, Design):
+        return texts
+    groups = [groups] if isinstance(groups, str) else groups
     lists = [terms] if isinstance(terms, str | os.PathLike | Terms) else list(terms)
     chosen = [item if isinstance(item, Terms) else load_terms(item) for item in lists]
     noticed: tuple[str, ...] = ()
@@ -143,8 +164,8 @@ def design(
 
 
 def _attribute_factors(part: Part, probes: Probes) -> dict[str, Factor]:
-    """The groups of each row. Terms that lack some attribute (noun phrases without a race) are a family of their own:
-    a gap between named women and men must not be carried by "my mother" and "my father"."""
+    """The groups of each row. Terms that lack some attribute (noun phrases without a race) are a family of
+    their own: a gap between named women and men must not be carried by "my mother" and "my father"."""
     codes = {name: probes.factors[name] for name in part.attributes if not name.endswith(REST)}
     complete = np.logical_and.reduce([factor.codes >= 0 for factor in codes.values()])
     found = {}
@@ -222,14 +243,9 @@ def _comments(path: str | os.PathLike[str], category: str) -> Texts:
 
 def design_of(arguments: Mapping[str, Any]) -> Design:
     """The design of a saved call of `audit_text`."""
-    texts = arguments["texts"]
-    if isinstance(texts, Design):
-        return texts
     names = ("replace", "groups", "control", "text_column", "most_texts", "seed")
     given = {name: arguments[name] for name in names if arguments.get(name) is not None}
-    if isinstance(given.get("groups"), str):
-        given["groups"] = [given["groups"]]
-    return design(texts, arguments["terms"], **given)
+    return design(arguments["texts"], arguments.get("terms", ()), **given)
 
 
 def together(designs: Sequence[Design]) -> Design:
@@ -238,7 +254,7 @@ def together(designs: Sequence[Design]) -> Design:
 
 
 def _told_apart(parts: Sequence[Part]) -> list[Part]:
-    """Two parts may compare the same attribute by other means (names of a race, words for a race): two families."""
+    """Parts may compare the same attribute by other means (names of a race, words for it): two families."""
     seen: set[str] = set()
     told = []
     for part in parts:

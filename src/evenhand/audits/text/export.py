@@ -14,10 +14,10 @@ from evenhand.audits.text.designs import Design
 
 
 def write_probes(made: Design, path: str | os.PathLike[str]) -> tuple[int, Path]:
-    """Every probe as a CSV row (`Line`, `text` and the factors), and beside it the texts alone, one document a line.
+    """Every probe as a CSV row (`Line`, `text`, the factors), and beside it the texts alone, one a line.
 
-    The second file is what batch services read (Amazon Comprehend's ONE_DOC_PER_LINE); its line numbers, from 0, are
-    the column `Line`. Line breaks inside a text become spaces in both.
+    The second file is what batch services read (Amazon Comprehend's ONE_DOC_PER_LINE); its line numbers,
+    from 0, are the column `Line`. Line breaks inside a text become spaces in both.
 
     Returns:
         (number of probes, path of the second file).

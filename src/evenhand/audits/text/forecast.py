@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand._model import IntArray
 from evenhand.audits.text.designs import Design, Part, design_of
 from evenhand.stats.power import detectable
 
@@ -28,9 +29,10 @@ def forecast(
 
     Args:
         arguments: those of `audit_text`.
-        price: money for one call. price_per_100: money for 100 characters, at least `minimum_units` of them a call.
-        rate: calls a second.
-        sds: assumed standard deviations of a term's own effect on the score (and of a text's reaction to a group).
+        price: money for one call. price_per_100: money for 100 characters begun.
+        minimum_units: least hundreds of characters that a call is charged for. rate: calls a second.
+        sds: assumed standard deviations of a term's own effect on the score, and of a text's reaction
+            to a group.
     """
     made = design_of(arguments)
     repeats = int(arguments.get("repeats", 1))
@@ -38,8 +40,8 @@ def forecast(
     calls = len(lengths) * repeats
     lines = [
         f"subject      {arguments.get('subject')}",
-        f"texts        {len({t for p in made.parts for t in p.grid.texts}):,}",
-        f"terms        {sum(len(p.grid.terms) for p in made.parts):,}",
+        f"texts        {made.counts['texts']:,}",
+        f"terms        {made.counts['terms']:,}",
         f"probes       {len(lengths):,}" + (f" × {repeats} repeats = {calls:,} calls" if repeats > 1 else ""),
         f"characters   {int(lengths.sum()) * repeats:,} (longest text {int(lengths.max(initial=0)):,})",
     ]
@@ -64,7 +66,7 @@ def bill(made: Design, arguments: Mapping[str, Any]) -> float | None:
 
 
 def _cost(
-    lengths: np.ndarray[Any, np.dtype[np.int64]],
+    lengths: IntArray,
     repeats: int,
     price: float | None,
     per_100: float | None,
@@ -112,7 +114,7 @@ def _said(part: Part, sizes: Sequence[int]) -> str:
 
 
 def _gap(sd: float, sizes: Sequence[int], texts: int, sampled: bool, level: float) -> float | None:
-    """Var = sd²(1/k₁ + 1/k₂) over terms + 2sd²/T over texts (Clark 1973; the residual is small beside them)."""
+    """Var = sd²(1/k₁ + 1/k₂) over terms + 2sd²/T over texts (Clark 1973); the residual is small beside."""
     few = sorted(sizes)[:2]
     over_terms = sd**2 * sum(1 / k for k in few) if sampled else 0.0
     over_texts = 2 * sd**2 / texts

@@ -1,0 +1,63 @@
+"""What a reader of scores should know of the rows themselves: copies, gaps, scores that never change."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand._analysis import Analysis
+from evenhand._model import Observations
+from evenhand.audits.scores.rows import ScoreColumns
+
+
+def note_rows(observations: Observations, roles: ScoreColumns, analysis: Analysis) -> None:
+    """Everything that recorded rows bring up."""
+    if twice := _repeated_rows(observations, roles):
+        analysis.note(
+            "duplicate-rows",
+            f"{twice} rows repeat another row in every column used. If they are copies, not further cases,"
+            " remove them: they make the intervals too narrow.",
+            warning=True,
+        )
+    if failed := unscored(observations, roles.scores[0]):
+        analysis.note(
+            "failed-rows",
+            f"{failed} of {len(observations)} rows have no score; they are counted and left out.",
+            warning=True,
+        )
+    if not roles.units:
+        analysis.note(
+            "no-units",
+            "No units were named, so every row counts as an independent case. Where texts or names repeat,"
+            " name them with units= (--unit): otherwise the intervals are too narrow.",
+            warning=True,
+        )
+    for name in roles.scores:
+        note_constant(observations, name, analysis)
+
+
+def note_constant(observations: Observations, score: str, analysis: Analysis) -> None:
+    """A subject that has one answer to everything."""
+    values = observations.columns[score]
+    finite = values[np.isfinite(values)]
+    if len(finite) > 1 and float(np.ptp(finite)) == 0.0:
+        analysis.note(
+            "constant-subject",
+            f"Every {score} is {finite[0]:g}: a subject that answers the same to everything shows nothing"
+            " about groups.",
+            warning=True,
+        )
+
+
+def unscored(observations: Observations, score: str) -> int:
+    """Rows without a score."""
+    return int((~np.isfinite(observations.columns[score])).sum())
+
+
+def _repeated_rows(observations: Observations, roles: ScoreColumns) -> int:
+    """Rows that repeat another in every column used; 0 where there are no units to tell rows apart."""
+    if not observations.units:
+        return 0
+    factors = (*observations.units.values(), *observations.groups.values())
+    scores = [np.nan_to_num(observations.columns[name], nan=np.inf) for name in roles.scores]
+    stacked = np.column_stack([*(factor.codes for factor in factors), *scores])
+    return len(stacked) - len(np.unique(stacked, axis=0))

@@ -1,0 +1,112 @@
+"""From replies to claims: which score, which groups, and what each part of a design asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from evenhand._analysis import Analysis
+from evenhand._errors import SubjectError, UsageError
+from evenhand._estimate import Evidence
+from evenhand._model import Observations
+from evenhand._run import Asked
+from evenhand.audits.scores.claims import LABEL, Question
+from evenhand.audits.scores.sections import add_sections
+from evenhand.audits.text.designs import Design
+
+
+def score_of(asked: Asked, score: str | None) -> str:
+    """The score that is compared: the one named, else the subject's first.
+
+    Raises:
+        SubjectError: `no-replies`. UsageError: `unknown-score`.
+    """
+    names = list(asked.observations.columns)
+    if not names:
+        common = asked.failures.most_common(1)
+        raise SubjectError(
+            "no-replies",
+            "the subject answered nothing",
+            given=common[0][0] if common else "no probes",
+            hint="every row failed; nothing can be compared",
+        )
+    if score is not None and score not in names:
+        raise UsageError("unknown-score", "the subject gives no such score", given=score, available=names)
+    return names[0] if score is None else score
+
+
+def grouped(observations: Observations, made: Design) -> Observations:
+    """Attributes move from the units to the groups, and labels of texts to the columns."""
+    columns = dict(observations.columns)
+    label = observations.units.get("label")
+    if label is not None and set(label.levels) <= {"0", "1"}:
+        values = np.array([*map(float, label.levels), np.nan])
+        columns[LABEL] = values[label.codes]
+    return Observations(
+        columns=columns,
+        groups={a: observations.units[a] for a in made.attributes},
+        units={name: factor for name, factor in observations.units.items() if name not in made.attributes},
+        weight=observations.weight,
+    )
+
+
+def ranked(observations: Observations, score: str, analysis: Analysis) -> Observations:
+    """Scores that are ordered but not spaced become midranks between 0 and 1.
+
+    A difference of mean midranks is the difference in the probability of exceeding a randomly drawn score.
+    """
+    from scipy.stats import rankdata
+
+    values = observations.columns[score]
+    known = np.isfinite(values)
+    ranks = np.full(len(values), np.nan)
+    ranks[known] = (rankdata(values[known]) - 0.5) / max(int(known.sum()), 1)
+    analysis.note(
+        "ordinal-scores",
+        f"{score} is ordinal: its levels are ordered but not evenly spaced. Groups are compared by midranks,"
+        " so a gap of 0.1 is 0.1 in the probability of scoring higher than a randomly drawn text.",
+    )
+    return replace(observations, columns={**observations.columns, score: ranks})
+
+
+def compare_parts(
+    observations: Observations, made: Design, asked: Question, analysis: Analysis, threshold: float | None
+) -> dict[str, Sequence[Evidence]]:
+    """The sections of every part of the design, each asked about its own attributes.
+
+    Args:
+        asked: what the parts share.
+
+    Returns:
+        attribute → evidence of its overall pairs.
+
+    Raises:
+        UsageError: `unknown-strata`.
+    """
+    strata = asked.strata or ("sentiment" if "sentiment" in observations.units else None)
+    if strata is not None and strata not in observations.units:
+        available = list(observations.units)
+        raise UsageError("unknown-strata", "the texts have no such column", given=strata, available=available)
+    evidence: dict[str, Sequence[Evidence]] = {}
+    for part in made.parts:
+        attributes = tuple(part.attributes.values())
+        named = {k: v for k, v in asked.declared.reference.items() if k in attributes}
+        words = {"term": part.word, "text": "text"}
+        question = replace(
+            asked,
+            attributes=attributes,
+            samples=("text", "term") if part.sampled else ("text",),
+            nested="term" if part.sampled else None,
+            strata=strata,
+            declared=replace(asked.declared, reference=named, words=words),
+        )
+        evidence |= add_sections(observations, question, analysis, threshold=threshold, part=part.name)
+        if not part.sampled:
+            analysis.note(
+                "groups-are-terms",
+                f"{', '.join(attributes)}: the groups are the words themselves, so nothing is sampled over"
+                " terms; the claims are about these words and generalise over texts.",
+            )
+    return evidence

@@ -1,0 +1,80 @@
+"""What a reader should know of the texts, the names, and the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand._analysis import Analysis
+from evenhand._errors import EvenhandError
+from evenhand._model import Observations, Subject, Traits
+from evenhand._run import Asked
+from evenhand._store import Journal
+from evenhand.audits.scores.notes import note_constant
+from evenhand.audits.text.designs import Design, skipped
+from evenhand.subjects import Cached
+from evenhand.terms.collide import collisions
+
+LONG = 500
+"""Characters from which a service may read only the beginning of a text (seen with real-time sentiment)."""
+
+
+def note_texts(made: Design, traits: Traits, analysis: Analysis) -> None:
+    """Long texts, what reading them brought up, what was left out, and what the service says of itself."""
+    longest = max(map(len, made.bases), default=0)
+    if longest > LONG:
+        analysis.note(
+            "long-texts",
+            f"The longest text has {longest:,} characters. Some services read only the beginning of a text"
+            f" ({LONG} characters have been seen); check what yours does before believing a small gap.",
+        )
+    if made.noticed:
+        analysis.note("texts-noticed", " ".join(made.noticed), warning=True)
+    for reason, n in skipped(made).items():
+        control = reason.startswith("no control")
+        what = f"{n} text{'s' * (n != 1)}{'' if control else ' left out'}"
+        analysis.note("texts-skipped", f"{what}: {reason}.", warning=not control)
+    if traits.notice:
+        analysis.note("about-the-service", traits.notice, warning=True)
+
+
+def note_collisions(
+    made: Design, chosen: Subject, name: str, store: Journal | None, analysis: Analysis
+) -> None:
+    """Names that are ordinary words, or that the subject itself has an opinion on."""
+    asking = chosen if store is None else Cached(subject=chosen, journal=store)
+
+    def single(words: Sequence[str]) -> list[float]:
+        try:
+            found = asking(list(words)).scores.get(name)
+        except EvenhandError:  # a spent budget, say: the audit stands without this check
+            found = None
+        return [float("nan")] * len(words) if found is None else found.tolist()
+
+    for part in made.parts:
+        found = collisions(part.grid.terms, single) if part.word == "name" else ()
+        for reason, said in (
+            ("ordinary word", "Names that are also ordinary words"),
+            (
+                "subject scores",
+                f"Names on which {chosen.id} itself has an opinion ({name} of the name alone is unusual)",
+            ),
+        ):
+            if terms := [c.term for c in found if reason in c.reason]:
+                analysis.note("name-collisions", f"{said}: {', '.join(terms)}.", warning=True)
+
+
+def note_run(asked: Asked, observations: Observations, score: str, analysis: Analysis) -> None:
+    """What failed, why it stopped, scores that never change, and rewritten texts that a person should see."""
+    if asked.failed:
+        reasons = "; ".join(f"{reason} × {n}" for reason, n in asked.failures.most_common(5))
+        analysis.note(
+            "failed-rows",
+            f"{asked.failed} of {len(observations)} probes have no score and are left out: {reasons}.",
+            warning=True,
+        )
+    if asked.stopped:
+        analysis.note("incomplete", f"The audit stopped early: {asked.stopped}.", warning=True)
+    note_constant(observations, score, analysis)
+    flags = observations.units.get("flag")
+    if flags is not None and (flagged := sum(flags.counts().values())):
+        analysis.note("flagged-rows", f"{flagged} rewritten texts are flagged; see the table of flags.")
