@@ -322,9 +322,13 @@ def _over(claim: Claim[S], pairs: Sequence[Pair[S]]) -> Claim[_Whole]:
 
 
 def largest(
-    parts: Sequence[Evidence], measure: str, *, simultaneous: Callable[[Evidence, float], Span | None] | None = None,
-    p_value: float | None = None, tests: int | None = None,
-) -> Evidence:  # fmt: skip
+    parts: Sequence[Evidence],
+    measure: str,
+    *,
+    simultaneous: Callable[[Evidence, float], Span | None] | None = None,
+    p_value: float | None = None,
+    tests: int | None = None,
+) -> Evidence:
     """The largest of several gaps: its interval pays for the choice at the one end, and for all of them at
     the other.
 
@@ -519,9 +523,13 @@ def widest(
 
 
 def worst_subgroup(
-    sides: Sequence[S], rest: Sequence[Any], claims: Sequence[Claim[S]], declared: Declared, analysis: Analysis,
+    sides: Sequence[S],
+    rest: Sequence[Any],
+    claims: Sequence[Claim[S]],
+    declared: Declared,
+    analysis: Analysis,
     attribute: Attribute,
-) -> None:  # fmt: skip
+) -> None:
     """Of all subgroups, the one furthest from everyone else; its interval pays for the search (Šidák).
 
     With m subgroups each is tested at level^(1/m): valid for any correlation of two-sided normal statistics.

@@ -232,7 +232,10 @@ def _judgement(finding: Finding, tolerance: Span) -> str:
             " lies"
             f" {side} it)."
         )
-    return f": the data can tell neither that there is a gap nor that it is smaller than the tolerance of {bounds}."
+    return (
+        ": the data can tell neither that there is a gap nor that it is smaller than the tolerance of"
+        f" {bounds}."
+    )
 
 
 def _what_would_decide(finding: Finding, item: Evidence) -> str:

@@ -43,7 +43,7 @@ Tolerance: TypeAlias = Annotated[
 ]
 Level: TypeAlias = Annotated[float, Option(help="Confidence level of the intervals.")]
 Correction: TypeAlias = Annotated[
-    str, Option(help="Adjustment of p-values for many claims: holm, bh or none.")
+    str, Option(help="Adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.")
 ]
 Seed: TypeAlias = Annotated[int, Option(help="Seed of everything random.")]
 Repeats: TypeAlias = Annotated[

@@ -1,9 +1,8 @@
-"""The engine behind every network service: one event loop on a thread, a rate, retries, a breaker, replies
-as they come.
+"""The engine behind every network service: one event loop on a thread, a rate, retries, a breaker, replies as they come.
 
-An `Endpoint` knows one service (what a request looks like, where the scores are, which errors are final);
-the engine knows nothing of sentiment. Requests go to the endpoint's host and nowhere else: redirects are not
-followed, and proxies or `.netrc` of the environment are not used.
+An `Endpoint` knows one service (what a request looks like, where the scores are, which errors are final); the engine
+knows nothing of sentiment. Requests go to the endpoint's host and nowhere else: redirects are not followed, and proxies
+or `.netrc` of the environment are not used.
 """
 
 from __future__ import annotations
@@ -38,15 +37,13 @@ logging.getLogger("stamina").addHandler(logging.NullHandler())  # retries are co
 
 LARGEST_REPLY = 16 << 20
 STAGGER = 0.001
-"""Seconds between the first requests of two places: requests that start in one burst come back in one burst,
-for ever."""
+"""Seconds between the first requests of two places: requests that start in one burst come back in one burst, for ever."""
 GRACE = 3.0
 """Seconds that requests in flight are given after Ctrl-C, and then the loop to end."""
 LOOK = 0.2
 """Seconds after which a reader that waits looks whether anybody is left to send something."""
 TOGETHER = 0.01
-"""Seconds for which replies are collected before they are handed over: waking the reader for each one costs
-more than the reply."""
+"""Seconds for which replies are collected before they are handed over: waking the reader for each one costs more than the reply."""
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 REFUSED = frozenset({401, 403})
 
@@ -86,8 +83,7 @@ class Endpoint(Protocol):
         ...
 
     def parse(self, answer: Any, n: int) -> Replies:
-        """The scores in an answer to `n` inputs. Raises KeyError, TypeError or ValueError where they are
-        missing."""
+        """The scores in an answer to `n` inputs. Raises KeyError, TypeError or ValueError where they are missing."""
         ...
 
 
@@ -128,8 +124,7 @@ class Service:
 
     @property
     def traits(self) -> Traits:
-        """Those of the endpoint; given many inputs at once the places stay filled, which split batches would
-        empty at every seam."""
+        """Those of the endpoint; given many inputs at once the places stay filled, which split batches would empty at every seam."""
         return replace(traits_of(self.endpoint), batches_itself=True)
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
@@ -167,10 +162,9 @@ class Service:
 
 
 def _next(driver: _Driver, thread: threading.Thread) -> Any:
-    """What comes next; wakes up now and then, since a wait without end cannot be interrupted everywhere (on
-    Windows, and
-    where a library has put its own handler of Ctrl-C in place), and since a thread that is gone sends
-    nothing more.""" while True:
+    """What comes next; wakes up now and then, since a wait without end cannot be interrupted everywhere (on Windows, and
+    where a library has put its own handler of Ctrl-C in place), and since a thread that is gone sends nothing more."""
+    while True:
         with contextlib.suppress(queue.Empty):
             return driver.arrived.get(timeout=LOOK)
         if not thread.is_alive() and driver.arrived.empty():

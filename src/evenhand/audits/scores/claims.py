@@ -144,7 +144,7 @@ class Gap:
         if found.value is None or (found.low is None and not (found.se == 0.0 and self.few)):
             return found.with_(level=level)
         if self.spread <= 0:
-            why = "every score is the same: a subject that answers the same to everything shows nothing about groups"
+            why = "every score is the same, which shows nothing about groups"
             return found.with_(low=None, high=None, p_value=None, se=None, level=level, why_not=why)
         reach = (found.se or 0.0) * quantile(0.5 + level / 2, found.df)
         low, high = widened(
