@@ -328,6 +328,7 @@ def largest(
     simultaneous: Callable[[Evidence, float], Span | None] | None = None,
     p_value: float | None = None,
     tests: int | None = None,
+    turned: bool = False,
 ) -> Evidence:
     """The largest of several gaps: its interval pays for the choice at the one end, and for all of them at
     the other.
@@ -341,7 +342,8 @@ def largest(
     Args:
         simultaneous: interval of a component that holds for all of them; Bonferroni's by default.
         p_value: of the whole; Bonferroni's by default. tests: what the choice costs, the number of parts by
-            default.
+            default. turned: whether the sides may change places, so that a difference is told as a positive
+            one and a ratio as the smaller over the larger; not where they are held against a reference.
     """
     known = [part for part in parts if part.interval is not None and part.estimate.value is not None]
     if len(parts) == 1 or not known:
@@ -351,15 +353,26 @@ def largest(
     shown = max(known, key=_strength)
     e, ratio = shown.estimate, shown.estimate.contrast == "ratio"
 
-    def ends(level: float) -> Span | None:
+    told = _turned(shown) if turned and _backwards(shown) != ratio else shown
+    down = _backwards(told)
+
+    def sized(level: float) -> Span | None:
+        """(smallest, largest) that the gap can be; ratios as the smaller over the larger."""
         near = [_near(s, ratio) for part in known if (s := each(part, level)) is not None]
         far = [_far(s, ratio) for part in known if (s := _at(part, level)) is not None]
         if not near or not far:
             return None
         return (min(far), max(min(near), min(far))) if ratio else (min(max(near), max(far)), max(far))
 
+    def ends(level: float) -> Span | None:
+        found = sized(level)
+        if found is None or ratio == down:
+            return found
+        low, high = found
+        return (1.0 / high, 1.0 / low if low > 0 else float("inf")) if ratio else (-high, -low)
+
     def inside(level: float) -> Span | None:
-        found = ends(level)
+        found = sized(level)
         if found is None:
             return None
         return (
@@ -371,7 +384,7 @@ def largest(
     plain = ends(e.level)
     missing = [part.estimate.group for part in parts if part not in known]
     return replace(
-        _oriented(shown, ratio),
+        told,
         interval=ends,
         inside=inside,
         log=ratio and shown.log,
@@ -419,20 +432,26 @@ def _strength(part: Evidence) -> float:
     return abs(e.value - null) / max(arm, 1e-300)
 
 
-def _oriented(part: Evidence, ratio: bool) -> Evidence:
-    """A difference told as a positive one, a ratio as the smaller over the larger."""
+def _backwards(part: Evidence) -> bool:
+    """A negative difference, or a ratio below 1."""
+    return (part.estimate.value or 0.0) < null_of(part.estimate.contrast)
+
+
+def _turned(part: Evidence) -> Evidence:
+    """The same gap told from the other side."""
     e = part.estimate
-    if e.value is None or (e.value <= 1 if ratio else e.value >= 0):
-        return part
-    turned = part.with_estimate(
-        group=e.reference,
-        reference=e.group,
-        value=1.0 / e.value if ratio else -e.value,
-        statistic=None if e.statistic is None else -e.statistic,
-        n_group=e.n_reference,
-        n_reference=e.n_group,
+    value = e.value or 0.0
+    return replace(
+        part.with_estimate(
+            group=e.reference,
+            reference=e.group,
+            value=(1.0 / value if value else None) if e.contrast == "ratio" else -value,
+            statistic=None if e.statistic is None else -e.statistic,
+            n_group=e.n_reference,
+            n_reference=e.n_group,
+        ),
+        sides=None if part.sides is None else (part.sides[1], part.sides[0]),
     )
-    return replace(turned, sides=None if part.sides is None else (part.sides[1], part.sides[0]))
 
 
 def widest_of(
@@ -465,7 +484,8 @@ def widest_of(
         if (s := part.estimate.statistic) is not None
     ]
     name = f"{claim.name}, widest gap of {k} groups"
-    made = largest(parts, name, simultaneous=ranged, p_value=min(ps, default=None), tests=k * (k - 1) // 2)
+    tests = k * (k - 1) // 2
+    made = largest(parts, name, simultaneous=ranged, p_value=min(ps, default=None), tests=tests, turned=True)
     missing = "; ".join(x for x in (made.incomplete, left_out) if x)
     return [replace(made.with_estimate(measure=name), incomplete=missing or None)]
 

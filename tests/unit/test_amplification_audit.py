@@ -55,16 +55,17 @@ def test_outputs_less_tied_than_the_data_are_no_disparity() -> None:
 
 
 def test_identical_outputs_give_exactly_zero_with_an_interval() -> None:
-    """The very same captions amplify nothing: value 0, interval [0, 0], within tolerance."""
+    """The very same captions amplify nothing: value 0, with the interval that so many images allow."""
     train = captions(400, 3, man=0.8)
     result = eh.audit_amplification(train, train, items=["tie", "dog"], **QUICK)
     for f in result.findings:
         if "amplification" in f.estimate.measure:
             assert f.estimate.value == 0.0, f.estimate
-            assert (f.estimate.low, f.estimate.high) == (0.0, 0.0)
+            assert f.estimate.low is None or -0.02 < f.estimate.low <= 0 < f.estimate.high < 0.02
     assert result.verdict == "within tolerance"
     items = [f for f in result.findings if f.family == "items"]
-    assert {(f.estimate.value, f.estimate.low, f.estimate.high) for f in items} == {(0.0, 0.0, 0.0)}
+    assert {f.estimate.value for f in items} == {0.0}
+    assert all(f.estimate.low < 0 < f.estimate.high for f in items)
 
 
 def test_three_captions_conclude_nothing_and_say_why() -> None:

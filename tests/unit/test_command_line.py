@@ -21,16 +21,18 @@ from evenhand.cli import run
 from evenhand.reports import REPORTS, Report, render
 
 SCORES = "text,name,race,score\n" + "".join(
-    f"t{t},{name},{race},{0.5 + 0.3 * (race == 'black') + 0.01 * t + 0.001 * k}\n"
+    f"t{t},{name},{race},{0.5 + 0.3 * (race == 'black') + 0.01 * t + 0.0003 * ((t * 31 + k * 17 + 5) ** 3 % 101)}\n"
     for t in range(8)
     for k, (name, race) in enumerate(
         [
             ("Imani", "black"),
             ("Ebony", "black"),
             ("Aliyah", "black"),
+            ("Nia", "black"),
             ("Amy", "white"),
             ("Claire", "white"),
             ("Emma", "white"),
+            ("Molly", "white"),
         ]
     )
 )

@@ -27,8 +27,8 @@ from evenhand._labels import OTHERS, Label, grouping
 from evenhand._model import BoolArray, Estimate, Finding, IntArray, Observations
 from evenhand.measures.scores import MEAN_SCORE
 from evenhand.stats.crossed import Component, difference
-from evenhand.stats.few_units import Few, few, units_for, widened
-from evenhand.stats.influence import carried
+from evenhand.stats.few_units import Few, few, unit_means, units_for, widened
+from evenhand.stats.influence import carried, outlying
 from evenhand.stats.interval import Inference, from_standard_error, quantile
 
 MOST_PAIRS = 10
@@ -118,6 +118,8 @@ def mean_claim(
     )
 
 
+ALARM = 0.05
+"""p below which an outlier, or a gap, is worth a word about what carries it."""
 LEAST_UNITS = 4
 """Units that each group needs of a dimension that is nested in the groups (names): below there is no
 verdict."""
@@ -166,14 +168,11 @@ class Gap:
 
     def _needed(self) -> str | None:
         needed = units_for(self.tolerance, self.spread)
-        scarce = min(self.few, key=lambda f: f.units)
-        if needed is None or scarce.units >= needed:
+        if needed is None or min(f.units for f in self.few) >= needed:
             return None
-        return (
-            f"Only {scarce.differing} of {scarce.units} {scarce.dimension}s differ; with {needed} of which"
-            " none differs"
-            " any gap would be shown to be smaller."
-        )
+        seen = " and ".join(dict.fromkeys(f"{f.differing} of {f.units} {f.dimension}s" for f in self.few))
+        more = f"with {needed} of each, none differing, any gap would be shown to be smaller"
+        return f"Only {seen} differ; {more}."
 
 
 def gap_of(
@@ -371,19 +370,27 @@ def others(sides: Sequence[Side]) -> list[Side]:
 def _rests_on(
     observations: Observations, asked: Question, over: Sequence[str], a: Side, b: Side
 ) -> str | None:
-    """Which few units carry the gap, if a few do: "carried by 1 of 40 names: Tia"."""
+    """Which few units carry the gap, if a few do: "carried by 1 of 40 names: Tia".
+
+    Said where there is a gap (p < .05), or where the unit is an outlier among its like: without either,
+    chance alone would have it said of more than half of all audits.
+    """
     said = []
+    score = observations.columns[asked.score]
+    known = gap_of(observations, asked, tuple(over), a, b, None).found.p_value
     for unit in over:
         factor = observations.units[unit]
         found = carried(
-            observations.columns[asked.score],
+            score,
             a=a.rows,
             b=b.rows,
             units={unit: factor.codes},
             unit=unit,
             weight=observations.weight,
         )
-        if found.fragile and found.k is not None and found.of >= 4:
+        lonely = [outlying(unit_means(score, factor.codes, side.rows)[1]) for side in (a, b)]
+        telling = (known is not None and known < ALARM) or min(lonely) < ALARM
+        if found.fragile and telling and found.k is not None and found.of >= 4:
             names = ", ".join(factor.levels[code] for code in found.codes[:5])
             said.append(f"carried by {found.k} of {found.of} {asked.declared.word(unit)}s: {names}")
     return "; ".join(said) or None
