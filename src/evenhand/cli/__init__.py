@@ -72,8 +72,11 @@ def run(arguments: list[str]) -> int:
         return 2
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # `evenhand … | head` is no error
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
+        # `evenhand … | head` is no error; typer would end with 1, which says that a check failed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)

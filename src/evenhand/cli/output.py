@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +88,16 @@ def write_all(result: Result, out: Path, spec: Spec | None = None) -> dict[str, 
     return written
 
 
-def finish(result: Result, out: Path | None, spec: Spec | None = None) -> None:
-    """Print the summary, write the files, say where, and end with the exit code of the result."""
-    typer.echo(reports.render(result, "terminal"))
-    if out is not None:
-        typer.echo("Written:")
-        for path in write_all(result, out, spec).values():
-            typer.echo(f"  {path}")
+def finish(result: Result, out: Path | None, spec: Spec | None = None, *, before: Sequence[str] = ()) -> None:
+    """Print the lines `before` and the summary, write the files, say where, end with the exit code."""
+    written: dict[str, Path] = {}
+    try:
+        typer.echo("\n".join([*before, reports.render(result, "terminal")]))
+    finally:  # whether or not anybody reads the summary: `| head` closes the pipe early
+        if out is not None:
+            written = write_all(result, out, spec)
+    if written:
+        typer.echo("\n  ".join(["Written:", *map(str, written.values())]))
     if not result.complete:
         typer.echo("evenhand: the audit is incomplete; run the same command again to go on.", err=True)
         raise typer.Exit(3)
