@@ -48,9 +48,7 @@ def code_lines(path: Path) -> int:
     )
 
 
-LONG_FILES = {
-    "subjects/service.py",
-}
+LONG_FILES: set[str] = set()
 """Files above 330 code lines today. An entry that is no longer needed fails, too."""
 LONG_FUNCTIONS: set[str] = set()
 """Functions above 60 lines with their signature, whose signature is not what is generated from."""

@@ -29,12 +29,9 @@ def register(app: typer.Typer) -> None:
 
 def list_names(what: Annotated[str, Argument(help="audits, subjects, terms, measures or datasets.")]) -> None:
     """List the names that other commands take, one a line, with a word on each."""
-    listers = {
-        "audits": _audits, "subjects": _subjects, "terms": _terms, "measures": _measures, "datasets": _datasets
-    }  # fmt: skip
-    if what not in listers:
-        raise UsageError("nothing-to-list", "there is no such list", given=what, available=listers)
-    rows = listers[what]()
+    if what not in LISTS:
+        raise UsageError("nothing-to-list", "there is no such list", given=what, available=LISTS)
+    rows = LISTS[what]()
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
         typer.echo(f"{name:<{width}}  {text}".rstrip())
@@ -84,6 +81,15 @@ def _datasets() -> list[tuple[str, str]]:
         *sorted(TEXTS.items()),
         *((name, f"templates: {about}") for name, about in sorted(TEMPLATES.items())),
     ]
+
+
+LISTS = {
+    "audits": _audits,
+    "subjects": _subjects,
+    "terms": _terms,
+    "measures": _measures,
+    "datasets": _datasets,
+}
 
 
 def doctor() -> None:

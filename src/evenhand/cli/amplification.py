@@ -1,4 +1,4 @@
-"""`evenhand amplification` and `evenhand balance`: captions, labels or counts of training data and outputs."""
+"""`evenhand amplification`, `evenhand balance`: captions, labels or counts of training data and outputs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ DATA = "COCO caption JSON, JSON lines, CSV, TSV, Parquet, Arrow, or .txt with a 
 Groups: TypeAlias = Annotated[
     str | None,
     Option(
-        help="Who is compared: a list of `evenhand list terms`, a file {group: [words]}, a column, or several 0/1 columns. Separated by commas."
+        help="Who is compared: a list of `evenhand list terms`, a file {group: [words]}, a column, or"
+        " several 0/1 columns. Separated by commas."
     ),
 ]
 Items: TypeAlias = Annotated[
     list[str] | None,
     Option(
         "--item",
-        help="Items to count: names, or a file with an item and its synonyms a line. Repeated or separated by commas.",
+        help="Items to count: names, or a file with an item and its synonyms a line. Repeated or separated"
+        " by commas.",
     ),
 ]
 TextColumn: TypeAlias = Annotated[
@@ -50,7 +52,8 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(
         "amplification",
-        epilog="Example: evenhand amplification train_captions.json generated.json --item umbrella,tie --out out/",
+        epilog="Example: evenhand amplification train_captions.json generated.json --item umbrella,tie --out"
+        " out/",
     )(amplification)
     app.command("balance", epilog="Example: evenhand balance train_captions.json --alpha 2 --to kept.jsonl")(
         balance_command
@@ -88,13 +91,15 @@ def amplification(
     balance: Annotated[
         float | None,
         Option(
-            help="Also compare with training data balanced so that no item's ratio of groups exceeds this number."
+            help="Also compare with training data balanced so that no item's ratio of groups exceeds this"
+            " number."
         ),
     ] = None,
     leakage: Annotated[
         bool | None,
         Option(
-            help="Train attackers that guess the group from outputs; by default where scikit-learn is installed."
+            help="Train attackers that guess the group from outputs; by default where scikit-learn is"
+            " installed."
         ),
     ] = None,
     seeds: Annotated[int, Option(help="Times each attacker is trained.")] = 3,
@@ -125,9 +130,18 @@ def balance_command(
     from evenhand.audits.amplification.balance import balance
 
     made = balance(
-        str(captions), alpha=alpha, groups=_names(groups), items=_items(items), weights=weights, text=text, id=id,
-        rule=cast("Rule", rule), min_support=min_support, top_n=top_n, to=to,
-    )  # fmt: skip
+        str(captions),
+        alpha=alpha,
+        groups=_names(groups),
+        items=_items(items),
+        weights=weights,
+        text=text,
+        id=id,
+        rule=cast("Rule", rule),
+        min_support=min_support,
+        top_n=top_n,
+        to=to,
+    )
     typer.echo(made.summary())
     if to is not None:
         typer.echo(f"Written:\n  {to}")

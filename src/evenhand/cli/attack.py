@@ -1,4 +1,4 @@
-"""`evenhand attack`: replace words along directions in embedding space and hold the flips against random directions."""
+"""`evenhand attack`: words replaced along directions in embedding space, held against random directions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(
         "attack",
-        epilog="Example: evenhand attack --subject my_model:predict --texts tweets.csv --text-column tweet --embeddings"
+        epilog="Example: evenhand attack --subject my_model:predict --texts tweets.csv --text-column tweet"
+        " --embeddings"
         " glove.txt --direction woman-man --direction man-woman --out out/",
     )(attack)
     app.command(
@@ -35,7 +36,8 @@ def attack(
         list[str] | None,
         Option(
             "--direction",
-            help="Each woman-man (towards woman, away from man), mean:definitional, pc:FILE. May be repeated.",
+            help="Each woman-man (towards woman, away from man), mean:definitional, pc:FILE. May be"
+            " repeated.",
         ),
     ] = None,
     text_column: shared.TextColumn = None,
@@ -58,7 +60,8 @@ def attack(
         list[str] | None,
         Option(
             "--label",
-            help="Scores that are label probabilities, or the labels that a subject answers with; all by default. May be repeated.",
+            help="Scores that are label probabilities, or the labels that a subject answers with; all by"
+            " default. May be repeated.",
         ),
     ] = None,
     threshold: Annotated[float | None, Option(help="Where the label of score changes.")] = None,
@@ -128,18 +131,20 @@ def annotation(
     read: Annotated[Path | None, Option(help="A sheet that was filled in, to be evaluated.")] = None,
     seed: Annotated[int, Option(help="Of the order of the rows.")] = 0,
 ) -> None:
-    """Let people judge, blind, which flips kept the meaning: write a sheet, or read it back for the adjusted rates."""
+    """Let people judge, blind, which flips kept the meaning: write a sheet, or read it for adjusted rates."""
     from evenhand.audits.attack.annotation import adjusted, write_sheet
 
     if key is None or (sheet is None) == (read is None):
         raise UsageError(
-            "annotation-files", "an annotation needs a key, and either a sheet to write or one to read",
+            "annotation-files",
+            "an annotation needs a key, and either a sheet to write or one to read",
             expected="--sheet sheet.csv --key key.csv, later --read sheet.csv --key key.csv",
-        )  # fmt: skip
+        )
     if sheet is not None:
         n = write_sheet(Result.from_json(result), sheet, key, seed=seed)
         typer.echo(
-            f"Written: {sheet} ({n} rows to fill in: same_meaning yes/no) and {key} (keep it from the annotators)"
+            f"Written: {sheet} ({n} rows to fill in: same_meaning yes/no) and {key} (keep it from the"
+            " annotators)"
         )
         return
     if read is None:

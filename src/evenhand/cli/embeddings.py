@@ -23,7 +23,8 @@ def register(app: typer.Typer) -> None:
     group.command("build", epilog="Example: evenhand embeddings build glove.txt --out glove.vectors")(build)
     group.command(
         "neighbours",
-        epilog="Example: evenhand embeddings neighbours beautiful --embeddings glove.txt --direction woman-man",
+        epilog="Example: evenhand embeddings neighbours beautiful --embeddings glove.txt --direction"
+        " woman-man",
     )(neighbours)
     app.add_typer(group)
 
@@ -109,7 +110,8 @@ def neighbours(
             typer.echo(f"{word} along {name}:" + ("" if listed else " nothing passes the rules"))
             for a in listed:
                 typer.echo(
-                    f"  {a.word:<20} cosine {a.cosine:.3f}  similarity {a.similarity:.3f}  gain {a.gain:+.2f}  {a.kind}"
+                    f"  {a.word:<20} cosine {a.cosine:.3f}  similarity {a.similarity:.3f}  gain"
+                    f" {a.gain:+.2f}  {a.kind}"
                 )
     if save is not None:
         made.save(save)

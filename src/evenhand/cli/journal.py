@@ -45,7 +45,8 @@ def stats(journal: JournalFile) -> None:
                 for k in ("first", "last")
             )
             typer.echo(
-                f"{row['subject']}: {row['replies']:,} replies, {row['characters']:,} characters, {first} to {last}"
+                f"{row['subject']}: {row['replies']:,} replies, {row['characters']:,} characters, {first} to"
+                f" {last}"
             )
 
 

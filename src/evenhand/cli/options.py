@@ -1,8 +1,8 @@
 """Options that several commands share, each declared once, and the small readings of their values.
 
-A command's parameters carry the names of the audit's keywords; tests/contracts/test_command_line_contract.py holds
-defaults and help against the audit's signature and docstring. The help is the first sentence of the keyword's entry there;
-what only the command line needs to say follows.
+A command's parameters carry the names of the audit's keywords; tests/contracts/test_command_line_contract.py
+holds defaults and help against the audit's signature and docstring. The help is the first sentence of the
+keyword's entry there; what only the command line needs to say follows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ Groups: TypeAlias = Annotated[
 Reference: TypeAlias = Annotated[
     list[str] | None,
     Option(
-        help="The group that the others are held against; all pairs by default. GROUP, or ATTRIBUTE=GROUP; may be repeated."
+        help="The group that the others are held against; all pairs by default. GROUP, or ATTRIBUTE=GROUP;"
+        " may be repeated."
     ),
 ]
 Strata: TypeAlias = Annotated[str | None, Option(help="Column that classes the texts, e.g. by sentiment.")]

@@ -52,7 +52,7 @@ def report(
     junit: Annotated[bool, Option("--junit", help=REPORTS["junit"].about)] = False,
     out: Annotated[Path | None, Option("--out", "-o", help="Write to this file; else to stdout.")] = None,
 ) -> None:
-    """Render a result as a page, text, Markdown, CSV, JSON, JUnit XML, …: --as FORMAT, or by the ending of -o."""
+    """Render a result as a page, text, Markdown, CSV, JSON, JUnit XML, …: --as FORMAT, or by -o's ending."""
     flags = {"html": html, "terminal": text, "markdown": markdown, "csv": csv, "json": json, "junit": junit}
     kinds = [name for name, wanted in flags.items() if wanted]
     kinds += [] if kind is None else [ALIASES.get(kind, kind)]
@@ -74,7 +74,7 @@ def check(
         list[FailOn] | None, Option(help="A verdict that fails the check; may be repeated.")
     ] = None,
 ) -> None:
-    """Exit with 1 where the result holds a disparity (or also an inconclusive finding): for continuous integration."""
+    """Exit with 1 where the result holds a disparity (or an inconclusive finding): for automated checks."""
     failing = {str(f) for f in fail_on or [FailOn.disparity]}
     if "inconclusive" in failing:
         failing.add("disparity")
@@ -119,5 +119,6 @@ def compare_results(old: ResultFile, new: ResultFile) -> None:
         change = "" if row["change"] is None else f" {row['change']:+.4f}"
         verdicts = f"{row['old_verdict']} → {row['new_verdict']}"
         typer.echo(
-            f"  {row['status']}: {row['measure']} {row['group']} − {row['reference']}{given}{change} {verdicts}"
+            f"  {row['status']}: {row['measure']} {row['group']} − {row['reference']}{given}{change}"
+            f" {verdicts}"
         )

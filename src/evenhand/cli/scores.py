@@ -17,7 +17,8 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "scores",
-        epilog="Example: evenhand scores replies.csv --score toxicity --group race --unit template --unit name --out out/",
+        epilog="Example: evenhand scores replies.csv --score toxicity --group race --unit template --unit"
+        " name --out out/",
     )(scores)
 
 
@@ -25,7 +26,8 @@ def scores(
     data: Annotated[
         Path,
         Argument(
-            help="A file: CSV, TSV, JSON lines, Parquet, Arrow, or Amazon Comprehend's output (output.tar.gz, its JSON lines or flattened CSV)."
+            help="A file: CSV, TSV, JSON lines, Parquet, Arrow, or Amazon Comprehend's output"
+            " (output.tar.gz, its JSON lines or flattened CSV)."
         ),
     ],
     scores: Annotated[
@@ -40,7 +42,8 @@ def scores(
         list[str] | None,
         Option(
             "--unit",
-            help="What the rows were sampled from, at most two: the text or template, and the term or name. May be repeated.",
+            help="What the rows were sampled from, at most two: the text or template, and the term or name."
+            " May be repeated.",
         ),
     ] = None,
     labels: Annotated[
