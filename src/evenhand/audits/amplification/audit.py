@@ -64,18 +64,16 @@ def audit_amplification(
             it gives the association part.
         outputs: what the model made, of the same kind; without it, what is tied to whom in `train`.
         groups: who is compared: a list of `evenhand list terms`, a file {group: [words]}, a column, or
-            several 0/1 columns. In Python also a mapping. By default the lists of 'Women also Snowboard'
-            for captions, a column named gender, sex, group or race for labels.
-        items: items to count: names, or a file with an item and its synonyms a line. In Python also a
-            mapping of name to synonyms. Words count as written. By default nouns and verbs are mined from
-            the training captions.
+            several 0/1 columns. In Python also a mapping. By default the lists of 'Women also Snowboard' for
+            captions, a column named gender, sex, group or race for labels.
+        items: items to count: names, or a file with an item and its synonyms a line. In Python also a mapping
+            of name to synonyms. Words count as written. By default nouns and verbs are mined from the
+            training captions.
         truth: annotation of the outputs' images, for directional amplification, errors and leakage. By
-            default the training rows of the same images. Without ids it is aligned to the outputs row by
-            row.
+            default the training rows of the same images. Without ids it is aligned to the outputs row by row.
         text: column with captions, where its name does not tell.
         id: column with image ids, where its name does not tell.
-        rule: captions that name several groups: exactly-one (left out), any, or both (a group of their
-            own).
+        rule: captions that name several groups: exactly-one (left out), any, or both (a group of their own).
         pool: count each caption, or join the captions of an image first: caption or image.
         match: images compared: auto, all or shared. "auto" restricts outputs to the images of the training
             data where it has (nearly) all of them in common, "shared" always does, "all" never.
@@ -85,8 +83,8 @@ def audit_amplification(
         tagger: for parts of speech: "module:attr", or spacy:MODEL. In Python also a callable.
         tolerance: largest growth of shares that counts as none. Declared beforehand, for mean amplification
             and T→A; or measure → tolerance.
-        item_tolerance: judge single items too: largest change of a share that counts as none. Undeclared
-            they are described, with p adjusted for their number.
+        item_tolerance: judge single items too: largest change of a share that counts as none. Undeclared they
+            are described, with p adjusted for their number.
         margin: change of a share that is a violation.
         balance: also compare with training data balanced so that no item's ratio of groups exceeds this
             number.

@@ -263,8 +263,7 @@ def _item_table(
         rows,
         columns=["item", *counted, "ratio before", "ratio after", "what"],
         note="Counts of rows that name the item with each group. A missing ratio: some group is never named"
-        " with"
-        " the item.",
+        " with the item.",
     )
 
 

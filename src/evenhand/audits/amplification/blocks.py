@@ -149,9 +149,8 @@ def panel_of(prepared: Matched, how: Reading, analysis: Analysis) -> tuple[Panel
         analysis.note(
             "no-truth",
             "The truth of the outputs' images is not known, so directional amplification, gender error,"
-            " outcome divergence"
-            " and leakage are not computed: give truth= (--truth), or ids that training data and outputs"
-            " share.",
+            " outcome divergence and leakage are not computed: give truth= (--truth), or ids that training"
+            " data and outputs share.",
         )
     else:
         blocks |= image_blocks(prepared, truth, how)

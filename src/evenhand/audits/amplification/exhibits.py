@@ -45,10 +45,8 @@ def measure_table(done: Resampled) -> Exhibit:
         [as_dict(s) for s in done.summaries],
         columns=None if done.summaries else ["measure", "value"],
         note="The null is what a model without amplification shows on these data: choosing the side of each"
-        " item"
-        " from the sample makes it differ from zero. The measures answer different questions and disagree on"
-        " real"
-        " systems.",
+        " item from the sample makes it differ from zero. The measures answer different questions and"
+        " disagree on real systems.",
     )
 
 
@@ -58,8 +56,7 @@ def item_table(prepared: Matched, done: Resampled, judging: Judging) -> Exhibit:
         "Items: share of each group, before and after",
         _item_rows(prepared, done, judging.level),
         note="b* is the group's share of the item's mentions in the training data, b~ in the outputs."
-        " Intervals are"
-        " for one item at a time; the verdicts are corrected for the number of items.",
+        " Intervals are for one item at a time; the verdicts are corrected for the number of items.",
     )
 
 
@@ -111,8 +108,7 @@ def scatter(prepared: Matched, done: Resampled) -> Exhibit:
         ),
         columns=[x, y, "item", "side"],
         note="On the diagonal the outputs repeat the training data. Points further from even (1/groups) than"
-        " the"
-        " diagonal are amplified.",
+        " the diagonal are amplified.",
         chart="scatter",
         encode={"x": x, "y": y, "label": "item", "color": "side", "diagonal": True},
     )
@@ -165,8 +161,7 @@ def coverage(prepared: Matched, rule: str) -> Exhibit:
         rows,
         columns=["corpus", "names", "rows", "share", "low", "high", "images"],
         note=f"Rule {rule}: {RULES.get(rule, '')}. A model that stops naming groups looks even-handed by"
-        " every"
-        " share; this chart shows it.",
+        " every share; this chart shows it.",
         chart="bars",
         encode={"y": "names", "x": "share", "color": "corpus", "low": "low", "high": "high"},
     )

@@ -18,7 +18,6 @@ OUTPUTS, TRAIN = "outputs", "training data"
 
 
 # --- from replicates to findings
-# --------------------------------------------------------------------------------
 
 
 def findings(done: Resampled, judging: Judging, *, items: Sequence[str]) -> list[Finding]:

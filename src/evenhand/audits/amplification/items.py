@@ -136,8 +136,7 @@ def mined_items(
             (
                 "no-tagger",
                 "No part-of-speech tagger is installed, so all words but the commonest function words are"
-                " items:"
-                " pip install 'evenhand[captions]'.",
+                " items: pip install 'evenhand[captions]'.",
             )
         )
         kinds = dict.fromkeys(candidates, "word")

@@ -194,7 +194,6 @@ def _report(
             for k, (o, h) in enumerate(by_seed)
         ),
         note="Chance is 1/groups for the accuracy. Group words are masked, the human baseline has one caption"
-        " an"
-        " image and the vocabulary of the outputs. Outputs above the baseline give the group away more than"
-        " people's own captions do.",
+        " an image and the vocabulary of the outputs. Outputs above the baseline give the group away more"
+        " than people's own captions do.",
     )

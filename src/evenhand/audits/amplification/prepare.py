@@ -260,9 +260,8 @@ def _match(prepared: Matched, how: Reading, analysis: Analysis) -> None:
         if "truth" not in prepared.corpora:
             text = (
                 "Training data and outputs have no image in common. Amplification compares shares, so that is"
-                " no obstacle;"
-                " directional amplification, errors and leakage need the truth of the outputs' images: truth="
-                " (--truth)."
+                " no obstacle; directional amplification, errors and leakage need the truth of the outputs'"
+                " images: truth= (--truth)."
             )
             analysis.note("disjoint-images", text)
         if how.match == "shared":
@@ -296,8 +295,7 @@ def _drop_groups(prepared: Matched, analysis: Analysis) -> None:
         analysis.note(
             "group-not-named",
             f"The training data never name {', '.join(gone)}: left out, so each of the other groups is held"
-            " against"
-            f" 1/{int(present.sum())}.",
+            f" against 1/{int(present.sum())}.",
             warning=True,
         )
         prepared.groups = tuple(g for g in prepared.groups if g not in gone)
@@ -319,8 +317,7 @@ def _drop_items(prepared: Matched, how: Reading, analysis: Analysis) -> None:
         analysis.note(
             "items-dropped",
             f"{len(prepared.dropped)} of {len(keep)} items are left out for want of support and count"
-            " nowhere, never as 0;"
-            " the table of dropped items says why.",
+            " nowhere, never as 0; the table of dropped items says why.",
         )
     kept = np.flatnonzero(keep)
     items = prepared.items

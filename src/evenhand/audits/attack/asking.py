@@ -109,9 +109,8 @@ class Asking:
             return False
         text = (
             f"The subject answered {int((differ & usable).sum())} of {int(usable.sum())} unchanged texts"
-            " differently the second"
-            f" time ({int(labels.sum())} with another label). Every flip is asked once more and counts only"
-            " if it comes back."
+            f" differently the second time ({int(labels.sum())} with another label). Every flip is asked once"
+            " more and counts only if it comes back."
         )
         analysis.note(
             "changing-answers",

@@ -94,12 +94,12 @@ def attack(
     Args:
         subject: a name of `evenhand list subjects`, or "module:attr". In Python also a callable; it gives a
             probability for each label, or one score.
-        texts: a file (txt, csv, jsonl, parquet, toml) or a shipped name. In Python also a list of texts, or
-            a dataframe.
+        texts: a file (txt, csv, jsonl, parquet, toml) or a shipped name. In Python also a list of texts, or a
+            dataframe.
         embeddings: a file of word vectors; see `evenhand embeddings`. In Python also whatever
             `eh.embeddings.vectors` reads.
-        directions: each woman-man (towards woman, away from man), mean:definitional, pc:FILE. In Python
-            also pairs.
+        directions: each woman-man (towards woman, away from man), mean:definitional, pc:FILE. In Python also
+            pairs.
         text_column: column with the texts, where they are a table.
         search: beam, greedy, exhaustive, genetic, genetic-practice or single.
         search_options: options of the search, e.g. width=10. In Python a mapping, ``{"width": 10}``.
@@ -117,8 +117,8 @@ def attack(
         max_target: most words that one candidate may stand for. In Python None for no cap.
         inflections: also accept inflections of a word.
         strength: length of the step; by default of the sum and difference of unit vectors itself.
-        match: equal budgets both ways: candidates, mutual or none. `candidates` gives both directions
-            equally many at every place, `mutual` keeps w → c only where the opposite direction has c → w.
+        match: equal budgets both ways: candidates, mutual or none. `candidates` gives both directions equally
+            many at every place, `mutual` keeps w → c only where the opposite direction has c → w.
         definitional: apart (also test without words that say the attribute itself, he → she) or include.
         definitional_words: further words that say the attribute itself.
         fluency: ngram, none, a KenLM file, masked:NAME, causal:NAME, or "module:attr". See

@@ -195,11 +195,9 @@ def _carried(attacked: Sequence[Attacked]) -> Exhibit:
         rows[:MOST_ROWS],
         columns=names,
         note=f"Alterations in flips by kind: {counted}. “Definitional” changes say the attribute itself (man"
-        " → woman, he → she);"
-        " “both ways” are offered by the opposite direction too, so they are plain synonyms; “directional”"
-        " are the charged ones."
-        " Unseen: the same change made in texts that the search had not seen. A flip is sensitivity, not"
-        f" error.{left}",
+        " → woman, he → she); “both ways” are offered by the opposite direction too, so they are plain"
+        " synonyms; “directional” are the charged ones. Unseen: the same change made in texts that the search"
+        f" had not seen. A flip is sensitivity, not error.{left}",
     )
 
 
@@ -308,7 +306,6 @@ def _pairs(attacked: Sequence[Attacked]) -> Exhibit:
 
 
 # --- traces
-# -------------------------------------------------------------------------------------------------------
 
 
 def traces(

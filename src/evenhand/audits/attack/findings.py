@@ -158,9 +158,8 @@ def _sentence(item: Evidence, verdict: Verdict, bounds: tuple[float, float], exc
     start = (
         f"{e.measure[:1].upper()}{e.measure[1:]} {100 * excess.observed:.1f} %; placebo directions reach"
         f" {100 * float(excess.placebos.mean()):.1f} % on average, and {better} of {len(excess.placebos)}"
-        " reach as much."
-        f" The excess is {100 * e.value:+.1f} points ({100 * e.level:g} % interval {100 * e.low:+.1f} to"
-        f" {100 * e.high:+.1f})"
+        f" reach as much. The excess is {100 * e.value:+.1f} points ({100 * e.level:g} % interval"
+        f" {100 * e.low:+.1f} to {100 * e.high:+.1f})"
     ).replace("-", "−")
     if verdict == "disparity":
         return (
@@ -209,7 +208,6 @@ def _confirmed(finding: Finding, excess: Excess, check: Excess | None) -> Findin
 
 
 # --- described
-# ----------------------------------------------------------------------------------------------------
 
 
 def _described(one: Attacked, level: float) -> list[Evidence]:

@@ -38,8 +38,7 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
             analysis.note(
                 "not-alterable",
                 f"{name}: {bare} of {int(one.texts.sum())} texts have no word with a fluent alteration; they"
-                " are counted, and"
-                " rates are given over alterable texts and over all.",
+                " are counted, and rates are given over alterable texts and over all.",
             )
         if one.field.placebos.skipped:
             analysis.note(
