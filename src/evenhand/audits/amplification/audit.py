@@ -8,32 +8,29 @@ from pathlib import Path
 from typing import Any
 
 from evenhand._analysis import Analysis
+from evenhand._declared import Declared
 from evenhand._errors import UsageError
 from evenhand._judge import Correction, tolerance_of
 from evenhand._provenance import provenance, tells_its_call
 from evenhand._result import Result
-from evenhand.audits.amplification.comparison import of_rows
-from evenhand.audits.amplification.corpus import Pool, Rule
-from evenhand.audits.amplification.counts import of_counts
-from evenhand.audits.amplification.items import Tagger
+from evenhand.audits.amplification.balance import check_ratio
+from evenhand.audits.amplification.comparison import of_counts, of_rows
+from evenhand.audits.amplification.counts import counted
 from evenhand.audits.amplification.leakage import Attackers
-from evenhand.audits.amplification.prepare import (
-    Reading,
-    open_sources,
-    prepare,
-)
-from evenhand.audits.amplification.resampling import Judging
+from evenhand.audits.amplification.prepare import open_sources, prepare
+from evenhand.audits.amplification.reading import Groups, Listed, Pool, Reading, Rule, Tagger
+from evenhand.audits.amplification.resampling import Judging, tolerances
 from evenhand.stats.interval import check_level
 
 
 @tells_its_call("train", "outputs", "truth", "text", "id", "tagger", "leakage", "classifier", "seeds")
 def audit_amplification(
-    train: Any,
-    outputs: Any = None,
+    train: object,
+    outputs: object = None,
     *,
-    groups: Any = None,
-    items: Any = None,
-    truth: Any = None,
+    groups: Groups | None = None,
+    items: Listed | None = None,
+    truth: object = None,
     text: str | None = None,
     id: str | None = None,
     rule: Rule = "exactly-one",
@@ -123,31 +120,37 @@ def audit_amplification(
         match=match,
     )
     judging = Judging(
-        tolerance=_checked(tolerance),
+        declared=Declared(
+            tolerance=tolerances(tolerance, margin),
+            level=check_level(level),
+            correction=correction,
+            seed=seed,
+        ),
         margin=margin,
         item_tolerance=None if item_tolerance is None else tolerance_of(float(item_tolerance))[1],
         draws=draws,
-        level=check_level(level),
-        correction=correction,
-        seed=seed,
     )
-    _check(draws=draws, margin=margin, seeds=seeds, truth=truth, outputs=outputs, balance=balance)
+    attackers = Attackers(wanted=leakage, classifier=classifier, seeds=seeds, seed=seed)
+    if truth is not None and outputs is None:
+        raise UsageError(
+            "truth-alone", "truth belongs to outputs, and none are given", hint="pass outputs as well"
+        )
+    if balance is not None:
+        check_ratio(balance)
     analysis = Analysis()
-    sources = open_sources(train, outputs, truth, how)
-    counts: dict[str, int]
+    sources = open_sources(how, train, outputs, truth)
     if sources["train"].kind == "counts":
-        counts = of_counts(sources, groups, how, judging, analysis)
+        told = of_counts(*counted(sources, how), judging, analysis)
     else:
         prepared = prepare(sources, how, analysis)
-        attackers = Attackers(wanted=leakage, classifier=classifier, seeds=seeds, seed=seed)
-        counts = of_rows(prepared, how, judging, attackers, balance, analysis)
+        told = of_rows(prepared, how, judging, attackers, balance, analysis)
     return Result(
         audit="amplification",
         title=_title(train, outputs),
         findings=tuple(analysis.findings),
         exhibits=analysis.exhibits,
         notes=tuple(analysis.notes),
-        counts=counts,
+        counts=told,
         provenance=provenance(
             audit_amplification,
             {},
@@ -157,33 +160,8 @@ def audit_amplification(
     )
 
 
-def _checked(tolerance: float | Mapping[str, float]) -> float | Mapping[str, float]:
-    for value in tolerance.values() if isinstance(tolerance, Mapping) else [tolerance]:
-        tolerance_of(float(value))
-    return tolerance
-
-
-def _check(*, draws: int, margin: float, seeds: int, truth: Any, outputs: Any, balance: float | None) -> None:
-    if draws < 100:
-        raise UsageError(
-            "bad-draws", "an interval needs at least 100 resamples", given=draws, expected="1000 or more"
-        )
-    if not 0 < margin < 1:
-        raise UsageError(
-            "bad-margin", "the margin is a change of a share", given=margin, expected="between 0 and 1"
-        )
-    if seeds < 1:
-        raise UsageError("bad-seeds", "an attacker is trained at least once", given=seeds)
-    if truth is not None and outputs is None:
-        raise UsageError(
-            "truth-alone", "truth belongs to outputs, and none are given", hint="pass outputs as well"
-        )
-    if balance is not None and balance < 1:
-        raise UsageError("bad-alpha", "a ratio of groups is at least 1", given=balance, expected="1, 2, 3, …")
-
-
-def _title(train: Any, outputs: Any) -> str:
-    def name(source: Any, default: str) -> str:
+def _title(train: object, outputs: object) -> str:
+    def name(source: object, default: str) -> str:
         return Path(source).name if isinstance(source, str | os.PathLike) else default
 
     if outputs is None:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from evenhand._model import Exhibit, FloatArray, Scalar
-from evenhand.audits.amplification.corpus import RULES, Corpus
-from evenhand.audits.amplification.findings import as_dict, item_inference
+from evenhand.audits.amplification.corpus import Corpus
+from evenhand.audits.amplification.findings import item_inference
 from evenhand.audits.amplification.prepare import Matched
-from evenhand.audits.amplification.resampling import Judging, Resampled
+from evenhand.audits.amplification.reading import RULES
+from evenhand.audits.amplification.resampling import Aggregate, Resampled
 from evenhand.measures.association import item_epsilon, log_odds, pmi, shares
 from evenhand.stats.interval import tail
 from evenhand.stats.multiplicity import benjamini_hochberg
@@ -21,19 +22,8 @@ CALLED = {"train": "training data"}
 """What readers see for a corpus, where it is not its own name."""
 MOST_DUMBBELLS = 30
 TIED = (
-    "item",
-    "kind",
-    "group",
-    "log odds",
-    "z",
-    "p_adjusted",
-    "pmi (bits)",
-    "share",
-    "low",
-    "high",
-    "mentions",
-    "of",
-    "epsilon",
+    *("item", "kind", "group", "log odds", "z", "p_adjusted", "pmi (bits)"),
+    *("share", "low", "high", "mentions", "of", "epsilon"),
 )
 """Columns of the tied items, also where none is tied."""
 
@@ -42,7 +32,7 @@ def measure_table(done: Resampled) -> Exhibit:
     """All aggregates side by side with their nulls."""
     return Exhibit.of(
         "Amplification by every measure, each beside its null",
-        [as_dict(s) for s in done.summaries],
+        map(_measure, done.summaries),
         columns=None if done.summaries else ["measure", "value"],
         note="The null is what a model without amplification shows on these data: choosing the side of each"
         " item from the sample makes it differ from zero. The measures answer different questions and"
@@ -50,11 +40,24 @@ def measure_table(done: Resampled) -> Exhibit:
     )
 
 
-def item_table(prepared: Matched, done: Resampled, judging: Judging) -> Exhibit:
+def _measure(summary: Aggregate) -> dict[str, Scalar]:
+    null = summary.null[np.isfinite(summary.null)]
+    return {
+        "measure": summary.statistic.name,
+        "value": summary.value if np.isfinite(summary.value) else None,
+        "null mean": float(null.mean()) if len(null) else None,
+        "null low": float(np.quantile(null, 0.025)) if len(null) else None,
+        "null high": float(np.quantile(null, 0.975)) if len(null) else None,
+        "null from": summary.null_from or "none: 0 is perfect",
+        "what it is": summary.statistic.about,
+    }
+
+
+def item_table(prepared: Matched, done: Resampled, level: float) -> Exhibit:
     """b*, b~, counts, change and interval of each item and group."""
     return Exhibit.of(
         "Items: share of each group, before and after",
-        _item_rows(prepared, done, judging.level),
+        _item_rows(prepared, done, level),
         note="b* is the group's share of the item's mentions in the training data, b~ in the outputs."
         " Intervals are for one item at a time; the verdicts are corrected for the number of items.",
     )
@@ -187,39 +190,34 @@ def dropped(prepared: Matched) -> Exhibit:
     )
 
 
-def tied_items(
-    corpus: Corpus, groups: Sequence[str], items: Sequence[str], kinds: Sequence[str], level: float
-) -> Exhibit:
-    """Items by how tightly they are tied to each group: log-odds with a prior, PMI, shares."""
+def tied_items(prepared: Matched, level: float) -> Exhibit:
+    """Items of the training data by how tightly they are tied to each group: log-odds with a prior, PMI,
+    shares."""
     return Exhibit.of(
         "Most tied items",
-        _tied_rows(corpus, groups, items, kinds, level),
+        _tied_rows(prepared, level),
         columns=TIED,
         note="Log-odds of the item in one group against the others, shrunk by an informative Dirichlet prior"
         " (Monroe, Colaresi & Quinn 2008); p is Benjamini–Hochberg adjusted. Share: of the item's mentions"
-        " with a"
-        " group, with Wilson's interval. Epsilon: differential fairness of the item (Foulds et al. 2020).",
+        " with a group, with Wilson's interval. Epsilon: differential fairness of the item (Foulds et al."
+        " 2020).",
     )
 
 
-def _tied_rows(
-    corpus: Corpus, groups: Sequence[str], items: Sequence[str], kinds: Sequence[str], level: float
-) -> Iterator[dict[str, Scalar]]:
-    counts, totals = corpus.counts(), corpus.rows_of()
+def _tied_rows(prepared: Matched, level: float) -> Iterator[dict[str, Scalar]]:
+    items, kinds = prepared.items.names, prepared.items.kinds
+    counts, totals = prepared.train.counts(), prepared.train.rows_of()
     delta, z = log_odds(counts, totals)
     information, b = pmi(counts, totals), shares(counts)
     adjusted = benjamini_hochberg([tail(float(v), None) for row in z for v in row])
     epsilon = item_epsilon(counts, totals)
-    pairs = ((g, i) for g in range(len(groups)) for i in range(len(items)))
-    for g, i in sorted(pairs, key=lambda at: (-z[at], at)):
-        if z[g, i] <= 0:
-            continue
+    for g, i in sorted(np.argwhere(z > 0).tolist(), key=lambda at: (-z[at[0], at[1]], at)):
         n = float(counts[:, i].sum())
         interval = wilson(float(counts[g, i]), n, level=level)
         yield {
             "item": items[i],
             "kind": kinds[i] if kinds else "item",
-            "group": groups[g],
+            "group": prepared.groups[g],
             "log odds": float(delta[g, i]),
             "z": float(z[g, i]),
             "p_adjusted": adjusted[g * len(items) + i],
@@ -297,7 +295,7 @@ def outcome_table(table: FloatArray, groups: Sequence[str]) -> Exhibit:
 
 
 def add_all(
-    prepared: Matched, done: Resampled, judging: Judging, *, rule: str | None = None
+    prepared: Matched, done: Resampled, level: float, *, rule: str | None = None
 ) -> Mapping[str, Exhibit]:
     """The exhibits of a comparison, in the order of the report; coverage where rows were read by a `rule`."""
     return {
@@ -305,5 +303,5 @@ def add_all(
         "dumbbells": dumbbells(prepared, done),
         **({} if rule is None else {"coverage": coverage(prepared, rule)}),
         "measures": measure_table(done),
-        "items": item_table(prepared, done, judging),
+        "items": item_table(prepared, done, level),
     }
