@@ -3,8 +3,10 @@ stability."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -122,6 +124,11 @@ class Asking:
     def trace(self, texts: list[str]) -> dict[str, FloatArray]:
         """Scores for the examples a report draws; nothing where the budget is spent."""
         return {} if self.stopped is not None or not texts else self.columns(texts)
+
+
+def opened(journal: str | os.PathLike[str] | Journal | None) -> AbstractContextManager[Journal | None]:
+    """The journal of a path, which is closed again; what is open already, or none, as it is."""
+    return Journal(journal) if isinstance(journal, str | os.PathLike) else nullcontext(journal)
 
 
 def attacked_subject(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,26 +22,32 @@ class Confirmed:
 
     Args:
         open: (directions, sides, texts) a learned alteration applies. won, moved: as in Records.
-        seen, unseen: (texts,) the two halves. changes: what was applied.
+        unseen: (texts,) the half that they were applied to. changes: what was applied.
     """
 
     open: BoolArray
     won: BoolArray
     moved: FloatArray
-    seen: BoolArray
     unseen: BoolArray
     changes: Changes
 
 
-def halves(texts: Sequence[int], n: int, share: float, seed: int) -> tuple[BoolArray, BoolArray]:
-    """(seen, unseen): a random part `share` of the texts is kept for confirmation."""
+class Halves(NamedTuple):
+    """The texts (texts,) of which something is learned, and those on which it is confirmed."""
+
+    seen: BoolArray
+    unseen: BoolArray
+
+
+def halves(texts: Sequence[int], n: int, share: float, seed: int) -> Halves:
+    """A random part `share` of the texts is kept for confirmation."""
     rng = np.random.default_rng([seed, 71])
     order = rng.permutation(np.array(sorted(texts), dtype=np.int64))
     cut = round(len(order) * share)
     seen, unseen = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     unseen[order[:cut]] = True
     seen[order[cut:]] = True
-    return seen, unseen
+    return Halves(seen, unseen)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,8 +94,7 @@ def plan_confirmation(
     field: Field,
     goal: Goal,
     records: Sequence[Records],
-    seen: BoolArray,
-    unseen: BoolArray,
+    parts: Halves,
     *,
     max_changed: float,
     chunk: int = 5_000,
@@ -105,17 +111,16 @@ def plan_confirmation(
             open=np.zeros(shape, dtype=np.bool_),
             won=np.zeros(shape, dtype=np.bool_),
             moved=np.zeros(shape),
-            seen=seen,
-            unseen=unseen,
+            unseen=parts.unseen,
             changes=changes_of(field),
         )
         for _ in records
     ]
 
     def plan() -> Plan:
-        lexicons = [learned(field, one, seen) for one in records]
+        lexicons = [learned(field, one, parts.seen) for one in records]
         waiting: list[_Applied] = []
-        for t in np.flatnonzero(unseen).tolist():
+        for t in np.flatnonzero(parts.unseen).tolist():
             limit = field.most_changes(t, max_changed)
             if limit and field.open_sites(t):
                 options = field.options(t)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand._errors import UsageError
 from evenhand._model import IntArray, Plan, Probes
@@ -15,7 +13,7 @@ from evenhand.audits.attack.asking import Asking
 from evenhand.audits.attack.confirmation import Confirmed, halves, plan_confirmation
 from evenhand.audits.attack.field import Field
 from evenhand.audits.attack.findings import Attacked
-from evenhand.audits.attack.records import Records, altered, distinct
+from evenhand.audits.attack.records import Key, Records, altered, distinct
 from evenhand.plans.alter import text_tasks
 from evenhand.plans.goal import Goal
 from evenhand.plans.search import MakesSearch, Outcomes, TextTasks, columns_of, lockstep
@@ -160,7 +158,7 @@ def _tasks_of(field: Field, goal: Goal, effort: Effort, t: int, *, apart: bool) 
 
 
 def _numbered(
-    field: Field, rows: Sequence[int], edges: npt.NDArray[Any], place: IntArray
+    field: Field, rows: Sequence[int], edges: IntArray, place: IntArray
 ) -> tuple[IntArray, list[IntArray]]:
     """The edges that are offered at each place, and `edges` as numbers of these, place by place.
 
@@ -223,10 +221,10 @@ def _blocks(parts: Iterator[TextTasks], effort: Effort) -> Iterator[list[TextTas
 
 
 def plan_again(
-    field: Field, goal: Goal, records: Sequence[Records], fails: Callable[[int], None], chunk: int = 5_000
+    field: Field, goal: Goal, records: Sequence[Records], lost: list[Key], chunk: int = 5_000
 ) -> Plan:
-    """Asks every flip once more; one that does not come back is no flip (for subjects that answer
-    differently)."""
+    """Asks every flip once more; one that does not come back is no flip, and is `lost` (for subjects that
+    answer differently)."""
     for one in records:
         flips = one.changes.select(one.won)
         for start in range(0, len(flips), chunk):
@@ -237,7 +235,7 @@ def plan_again(
             for (key, _), flip in zip(part, won.tolist(), strict=True):
                 if not flip:
                     one.won[key] = False
-                    fails(1)
+                    lost.append(key)
 
 
 def attack_axis(laid: Field, goal: Goal, effort: Effort, asking: Asking, *, again: bool) -> Attacked:
@@ -245,20 +243,15 @@ def attack_axis(laid: Field, goal: Goal, effort: Effort, asking: Asking, *, agai
     texts = np.flatnonzero(goal.attackable).tolist()
     plan, whole, without = plan_searches(laid, goal, effort, texts, apart=effort.definitional == "apart")
     asking.run(plan)
-    lost = 0
-
-    def fails(count: int) -> None:
-        nonlocal lost
-        lost += count
-
+    strata = [records for records in (whole, without) if records is not None]
+    lost: list[Key] = []
     if again and asking.stopped is None:
-        asking.run(plan_again(laid, goal, [r for r in (whole, without) if r is not None], fails), fresh=True)
+        asking.run(plan_again(laid, goal, strata, lost), fresh=True)
     searched = np.flatnonzero(whole.done & goal.attackable).tolist()
-    seen, unseen = halves(searched, len(goal.base), effort.holdout, effort.seed)
     confirmed: list[Confirmed] = []
     if effort.holdout:
-        strata = [records for records in (whole, without) if records is not None]
-        plan, confirmed = plan_confirmation(laid, goal, strata, seen, unseen, max_changed=effort.max_changed)
+        parts = halves(searched, len(goal.base), effort.holdout, effort.seed)
+        plan, confirmed = plan_confirmation(laid, goal, strata, parts, max_changed=effort.max_changed)
         if asking.stopped is None:
             asking.run(plan)
     return Attacked(
@@ -266,8 +259,7 @@ def attack_axis(laid: Field, goal: Goal, effort: Effort, asking: Asking, *, agai
         whole=whole,
         without=without,
         texts=whole.done & goal.attackable,
-        confirmed=confirmed[0] if confirmed else None,
-        confirmed_without=confirmed[1] if len(confirmed) > 1 else None,
+        confirmed=confirmed,
         labels=goal.label,
-        not_repeated=lost,
+        not_repeated=len(lost),
     )
