@@ -72,14 +72,8 @@ class Asking:
         numbered = {text: i for i, text in enumerate(unique)}
 
         def plan() -> Plan:
-            yield Probes(
-                inputs=unique,
-                factors={
-                    "text": Factor(
-                        np.arange(len(unique), dtype=np.int64), tuple(map(str, range(len(unique))))
-                    )
-                },
-            )
+            each = Factor(np.arange(len(unique), dtype=np.int64), tuple(map(str, range(len(unique)))))
+            yield Probes(inputs=unique, factors={"text": each})
 
         found = self.run(plan(), fresh=fresh, keep=None)
         row = np.array([numbered[t] for t in texts], dtype=np.int64)

@@ -95,7 +95,7 @@ def attack(
         texts: a file (txt, csv, jsonl, parquet, toml) or a shipped name. In Python also a list or a frame.
         embeddings: a file of word vectors; see `evenhand embeddings`. In Python also whatever
             `eh.embeddings.vectors` reads.
-        directions: each woman-man (towards woman, away from man), mean:definitional, pc:FILE. Pairs in Python.
+        directions: each woman-man (towards woman, away from man), mean:definitional, pc:FILE. Or pairs.
         text_column: column with the texts, where they are a table.
         search: beam, greedy, exhaustive, genetic, genetic-practice or single.
         search_options: options of the search, e.g. width=10. In Python a mapping, ``{"width": 10}``.

@@ -31,6 +31,12 @@ class Confirmed:
     unseen: BoolArray
     changes: Changes
 
+    @classmethod
+    def empty(cls, laid: Field, unseen: BoolArray) -> Confirmed:
+        """Nothing applied yet."""
+        no, moved = np.zeros((2, *shape_of(laid)), dtype=np.bool_), np.zeros(shape_of(laid))
+        return cls(open=no[0], won=no[1], moved=moved, unseen=unseen, changes=changes_of(laid))
+
 
 class Halves(NamedTuple):
     """The texts (texts,) of which something is learned, and those on which it is confirmed."""
@@ -105,17 +111,7 @@ def plan_confirmation(
     Args:
         records: of the strata; each is confirmed by what it learned itself.
     """
-    shape = shape_of(field)
-    made = [
-        Confirmed(
-            open=np.zeros(shape, dtype=np.bool_),
-            won=np.zeros(shape, dtype=np.bool_),
-            moved=np.zeros(shape),
-            unseen=parts.unseen,
-            changes=changes_of(field),
-        )
-        for _ in records
-    ]
+    made = [Confirmed.empty(field, parts.unseen) for _ in records]
 
     def plan() -> Plan:
         lexicons = [learned(field, one, parts.seen) for one in records]
