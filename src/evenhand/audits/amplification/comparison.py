@@ -122,12 +122,9 @@ def _groups_only(
 def _note_separation(done: Resampled, prepared: Matched, analysis: Analysis) -> None:
     """Say in words when the items are too few to tell the model from one that amplifies nothing."""
     if done.images < MIN_IMAGES:
-        analysis.note(
-            "few-images",
-            f"Only {done.images} images name a group in both corpora; that is too few for any interval, so"
-            " nothing is concluded.",
-            warning=True,
-        )
+        counted = f"Only {done.images} images name a group in both corpora"
+        text = f"{counted}; that is too few for any interval, so nothing is concluded."
+        analysis.note("few-images", text, warning=True)
         return
     judged = [f for f in analysis.findings if f.family == "amplification"]
     claims = [f for f in judged if f.estimate.value is not None]

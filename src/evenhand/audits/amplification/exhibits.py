@@ -102,14 +102,11 @@ def scatter(prepared: Matched, done: Resampled) -> Exhibit:
         more = abs(c[g, i] - 1 / len(groups)) > abs(b[g, i] - 1 / len(groups))
         return "further from even" if more else "no further from even"
 
+    every = ((i, g) for i in range(b.shape[1]) for g in range(1 if two else len(groups)))
+    items = prepared.items.names
     return Exhibit.of(
         f"Share of {group} for each item: outputs against training data",
-        (
-            {x: float(b[g, i]), y: float(c[g, i]), "item": item, "side": side(i, g)}
-            for i, item in enumerate(prepared.items.names)
-            for g in range(1 if two else len(groups))
-        ),
-        columns=[x, y, "item", "side"],
+        ({x: float(b[g, i]), y: float(c[g, i]), "item": items[i], "side": side(i, g)} for i, g in every),
         note="On the diagonal the outputs repeat the training data. Points further from even (1/groups) than"
         " the diagonal are amplified.",
         chart="scatter",
@@ -124,11 +121,10 @@ def dumbbells(prepared: Matched, done: Resampled) -> Exhibit:
     columns = np.arange(b.shape[1])
     start, end = b[tied, columns], c[tied, columns]
     order = np.argsort(-(end - start), kind="stable")
+    cut = ""
     if len(order) > MOST_DUMBBELLS:
+        cut = f"; the {MOST_DUMBBELLS} at the two ends of {len(order)} items"
         order = np.concatenate([order[: MOST_DUMBBELLS // 2], order[-MOST_DUMBBELLS // 2 :]])
-    cut = (
-        f"; the {MOST_DUMBBELLS} at the two ends of {b.shape[1]} items" if b.shape[1] > MOST_DUMBBELLS else ""
-    )
     return Exhibit.of(
         "Items by growth of the share of the group they are tied to",
         (
@@ -141,7 +137,6 @@ def dumbbells(prepared: Matched, done: Resampled) -> Exhibit:
             }
             for i in order
         ),
-        columns=["item", "training data", "outputs", "growth", "group"],
         note=f"Ranked from the most amplified to the most evened out{cut}.",
         chart="dumbbell",
         encode={"y": "item", "from": "training data", "to": "outputs", "group": "group"},
@@ -268,7 +263,7 @@ def set_table(names: Sequence[str], done: Resampled, groups: Sequence[str]) -> E
     return Exhibit.of(
         "Sets of items named together",
         rows,
-        columns=["set", "tied to", "b*", "b~", "growth", "mentions in training", "mentions in outputs"],
+        columns=("set", "tied to", "b*", "b~", "growth", "mentions in training", "mentions in outputs"),
         note=f"The sets that moved most, of {len(several)} with support in both corpora.",
     )
 
@@ -279,10 +274,8 @@ def outcome_table(table: FloatArray, groups: Sequence[str]) -> Exhibit:
     for k, true in enumerate(groups):
         n, right = table[k].sum(), table[k, k]
         row: dict[str, Scalar] = {"true group": true}
-        row |= {
-            f"named {g}": float(round(v, 6))
-            for g, v in zip([*groups, "none or several"], table[k], strict=True)
-        }
+        named = zip([*groups, "none or several"], table[k], strict=True)
+        row |= {f"named {g}": float(round(v, 6)) for g, v in named}
         wrong = table[k, : len(groups)].sum() - right
         for name, count in (("right", right), ("wrong", wrong), ("none", table[k, -1])):
             row[name] = float(count / n) if n else None

@@ -63,19 +63,14 @@ def add_leakage(prepared: Matched, attackers: Attackers, level: float, analysis:
     images, groups = _labelled(prepared, truth, outputs)
     sizes = np.bincount(groups, minlength=2) if len(groups) else np.zeros(2)
     if len(sizes) < 2 or sizes.min() < FEWEST:
-        analysis.note(
-            "no-leakage",
-            f"Leakage needs {FEWEST} images of each group whose annotation names exactly one; there are"
-            f" {int(sizes.min())}.",
-        )
+        needed = f"{FEWEST} images of each group whose annotation names exactly one"
+        analysis.note("no-leakage", f"Leakage needs {needed}; there are {int(sizes.min())}.")
         return
     rng = np.random.default_rng(attackers.seed)
     if len(images) > MOST_IMAGES:
         kept = np.sort(rng.choice(len(images), MOST_IMAGES, replace=False))
-        analysis.note(
-            "leakage-sample",
-            f"Leakage is measured on {MOST_IMAGES:,} of {len(images):,} images, drawn at random.",
-        )
+        text = f"Leakage is measured on {MOST_IMAGES:,} of {len(images):,} images, drawn at random."
+        analysis.note("leakage-sample", text)
         images, groups = images[kept], groups[kept]
     both = (outputs, truth)
     drawn = (_features(prepared, both, images, rng) for _ in range(attackers.seeds))

@@ -207,30 +207,24 @@ def _note_reading(
 ) -> None:
     for source in sources.values():
         if source.repeated:
-            text = (
-                f"{source.repeated} rows of the {source.name} repeat a caption of the same image and are"
-                " counted once."
-            )
-            analysis.note("repeated-captions", text, warning=True)
+            text = f"{source.repeated} rows of the {source.name} repeat a caption of the same image"
+            analysis.note("repeated-captions", f"{text} and are counted once.", warning=True)
         blank = sum(1 for t in source.texts if not t or not t.strip())
         if blank:
-            analysis.note(
-                "blank-captions", f"{blank} captions of the {source.name} are empty; they name nobody."
-            )
+            text = f"{blank} captions of the {source.name} are empty; they name nobody."
+            analysis.note("blank-captions", text)
     several = {name: int((c.named.sum(axis=1) > 1).sum()) for name, c in corpora.items()}
     if any(several.values()):
         counted = ", ".join(f"{n} of the {sources[name].name}" for name, n in several.items())
-        analysis.note(
-            "several-groups", f"Rows that name several groups: {counted}. Rule {how.rule}: {RULES[how.rule]}."
-        )
+        text = f"Rows that name several groups: {counted}. Rule {how.rule}: {RULES[how.rule]}."
+        analysis.note("several-groups", text)
     train = corpora["train"]
     if not train.named.any():
         looked = "" if who.words is None else ", ".join(sorted(who.words.words())[:12])
+        nobody = "caption of the training data names" if who.words else "row of the training data has"
         raise DataError(
             "no-group-named",
-            "no caption of the training data names a group"
-            if who.words
-            else "no row of the training data has a group",
+            f"no {nobody} a group",
             given=f"{len(train)} rows",
             expected=f"words such as {looked}" if looked else None,
             hint="other words: groups= (--groups) takes a list of evenhand list terms, a file {group:"
@@ -265,8 +259,7 @@ def _match(prepared: Matched, how: Reading, analysis: Analysis) -> None:
         analysis.note(
             "shared-images",
             f"{int((~inside).sum())} rows of the outputs belong to images without training captions and are"
-            " left out:"
-            ' the same images are compared. match="all" (--match all) keeps them.',
+            ' left out: the same images are compared. match="all" (--match all) keeps them.',
         )
 
 

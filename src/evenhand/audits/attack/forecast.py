@@ -65,15 +65,11 @@ def forecast_attack(
         lines.append(f"{axis.name}: {open_:,} texts can be altered; {laid.directions - 1} placebos")
     times = int(arguments.get("repeats", 1))
     lowest, highest = lowest * times, max(lowest, highest) * times
-    lines.append(
-        f"queries: {lowest:,} (single changes) to about {highest:,} (beam search without any text asked"
-        " twice)"
-    )
+    most_asked = f"about {highest:,} (beam search without any text asked twice)"
+    lines.append(f"queries: {lowest:,} (single changes) to {most_asked}")
     if price is not None:
         lines.append(f"cost: {lowest * price:,.2f} to about {highest * price:,.2f}")
     if rate is not None and rate > 0:
-        lines.append(
-            f"time at {rate:g} a second: {lowest / rate / 60:,.1f} to about {highest / rate / 60:,.1f}"
-            " minutes"
-        )
+        least, longest = (f"{n / rate / 60:,.1f}" for n in (lowest, highest))
+        lines.append(f"time at {rate:g} a second: {least} to about {longest} minutes")
     return lines
