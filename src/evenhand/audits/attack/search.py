@@ -14,7 +14,7 @@ from evenhand.audits.attack.confirmation import Confirmed, halves, plan_confirma
 from evenhand.audits.attack.field import Field
 from evenhand.audits.attack.findings import Attacked
 from evenhand.audits.attack.records import Key, Records, altered, distinct
-from evenhand.plans.alter import text_tasks
+from evenhand.plans.alter import alterations
 from evenhand.plans.goal import Goal
 from evenhand.plans.search import MakesSearch, Outcomes, TextTasks, columns_of, lockstep
 
@@ -138,14 +138,15 @@ def _tasks_of(field: Field, goal: Goal, effort: Effort, t: int, *, apart: bool) 
     place = np.tile(np.arange(of[0]), of[1])
     numbers, offered = _numbered(field, [field.sites[t][s].row for s in open_], edges[first], place)
     k, _, side = np.unravel_index(first, slots)
-    sites = [field.sites[t][s] for s in open_]
-    return text_tasks(
-        field.contexts.texts[t],
-        t,
-        sites,
-        [field.pool.candidate[e].tolist() for e in offered],
-        numbers,
-        field.vectors,
+    rows = [field.pool.candidate[e].tolist() for e in offered]
+    changes = alterations([field.sites[t][s] for s in open_], rows, field.vectors)
+    return TextTasks(
+        text=field.contexts.texts[t],
+        number=t,
+        place=changes.place,
+        spans=changes.spans,
+        words=changes.words,
+        tasks=changes.number[numbers],
         limit=field.most_changes(t, effort.max_changed),
         base_loss=float(goal.base_loss[t]),
         seeds=(effort.seed * 1_000_003 + t * 1_009 + k * 7 + side) & 0x7FFFFFFF,
