@@ -183,7 +183,7 @@ class Offers:
         return Offers(by_row={w: words for w, words in kept.items() if words})
 
 
-class Alterations(NamedTuple):
+class TextChanges(NamedTuple):
     """Every change that may be made to a text, as in `TextTasks`, and which of them each offered word is.
 
     Args:
@@ -197,7 +197,7 @@ class Alterations(NamedTuple):
     number: IntArray
 
 
-def alterations(sites: Sequence[Site], offered: Sequence[Sequence[int]], vectors: Vectors) -> Alterations:
+def alterations(sites: Sequence[Site], offered: Sequence[Sequence[int]], vectors: Vectors) -> TextChanges:
     """The changes of one text, from the rows of the words that any search may put at each of its sites."""
     words: list[str] = []
     spans: list[tuple[int, int]] = []
@@ -206,16 +206,16 @@ def alterations(sites: Sequence[Site], offered: Sequence[Sequence[int]], vectors
         spans += [(site.start, site.end)] * (len(rows) + 1)
     place = np.repeat(np.arange(len(sites)), [len(rows) + 1 for rows in offered])
     kept = np.diff(place, prepend=-1) == 0
-    return Alterations(place, spans, words, np.append(np.flatnonzero(kept), -1))
+    return TextChanges(place, spans, words, np.append(np.flatnonzero(kept), -1))
 
 
 __all__ = [
-    "Alterations",
     "Contexts",
     "Fluent",
     "Offers",
     "Site",
     "Tagger",
+    "TextChanges",
     "alterations",
     "contexts_of",
     "fluent",
