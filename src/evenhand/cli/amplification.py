@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from evenhand._errors import UsageError
-from evenhand.audits.amplification.corpus import Rule
+from evenhand.audits.amplification.reading import Rule
 from evenhand.cli import options as shared
 from evenhand.cli.output import call_of, perform
 
