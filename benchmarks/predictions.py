@@ -96,13 +96,13 @@ def calls(rows: dict[str, np.ndarray]) -> dict[str, float]:
     """CPU seconds of what a user calls, from raw arrays."""
     import evenhand as eh
     from evenhand._analysis import Analysis
-    from evenhand.audits.predictions.rows import gather, rows_of
+    from evenhand.audits.predictions.rows import Roles, gather, rows_of
 
     roles: dict[str, Any] = {"y_true": "y", "y_pred": "p", "groups": "g"}
     call = {**roles, "reference": "0"}
     return {
         "reading and checking raw arrays": cpu(
-            lambda: rows_of(*gather(rows, **roles), missing="drop", analysis=Analysis())
+            lambda: rows_of(*gather(rows, Roles(**roles)), missing="drop", analysis=Analysis())
         ),
         "eh.measures.adverse_impact_auc": cpu(
             lambda: eh.measures.adverse_impact_auc(rows["p"], group=rows["g"], reference=0)

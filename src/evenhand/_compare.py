@@ -111,8 +111,8 @@ def bounds_of(measure: Measure, declared: Declared, units: Mapping[str, float]) 
     value = declared.tolerance.get(measure.tolerance_name, measure.tolerance)
     if value is None:
         return None
-    low, high = tolerance_of(value, ratio=measure.contrast == "ratio")
-    if measure.contrast == "ratio":
+    low, high = tolerance_of(value, ratio=measure.is_ratio)
+    if measure.is_ratio:
         return low, high
     scale = units.get(measure.unit, 1.0) if measure.unit else 1.0
     null = NULLS[measure.contrast]

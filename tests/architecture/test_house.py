@@ -50,7 +50,7 @@ def code_lines(path: Path) -> int:
 
 LONG_FILES: set[str] = set()
 """Files above 330 code lines today. An entry that is no longer needed fails, too."""
-LONG_FUNCTIONS = {"audits/predictions/rows.py:gather"}
+LONG_FUNCTIONS: set[str] = set()
 """Functions above 60 lines with their signature, whose signature is not what is generated from."""
 
 

@@ -27,3 +27,16 @@ def test_leaving_out_what_is_no_parameter_is_a_mistake() -> None:
     """A parameter that was renamed cannot slip into the record unseen."""
     with pytest.raises(TypeError, match="gone"):
         tells_its_call("gone")(door)
+
+
+def test_every_setting_of_a_predictions_audit_is_told() -> None:
+    """Also those that only some audits use; data are told by their digest, arrays by the role they play."""
+    rows = {"p": [1.0, 2.0, 3.0, 4.0], "lo": [0.0] * 4, "hi": [5.0] * 4, "g": list("abab")}
+    found = eh.audit_predictions(
+        rows, y_pred="p", groups={"side": rows["g"]}, interval=("lo", "hi"), suggest_threshold=True
+    )
+    told = found.provenance["call"]["arguments"]
+    without = {"data", "progress", "y_true", "y_score", "weight", "lists", "features", "positive", "pinball"}
+    assert set(told) == set(inspect.signature(eh.audit_predictions).parameters) - without - {"law"}
+    assert (told["interval"], told["suggest_threshold"], told["task"]) == (["lo", "hi"], True, "regression")
+    assert told["groups"] == ["side"]

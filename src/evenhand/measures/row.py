@@ -99,6 +99,11 @@ class Measure:
         """The name under which a user sets the tolerance."""
         return self.key or self.name
 
+    @property
+    def is_ratio(self) -> bool:
+        """Whether two groups are compared by a ratio, and so on the log scale."""
+        return self.contrast == "ratio"
+
     def value(self, means: Means) -> Any:
         """The measure of a group: a number, or an array where the means are arrays.
 
@@ -138,4 +143,4 @@ def statistic(measure: Measure, a: Means, b: Means, sizes: tuple[float, float]) 
     if measure.of is None and measure.hits is None:
         return None
     x, y = measure.value(a), measure.value(b)
-    return x / y if measure.contrast == "ratio" else x - y
+    return x / y if measure.is_ratio else x - y

@@ -1,4 +1,4 @@
-"""Models and services to audit: names → how to build them, and wrappers that take a Subject and return one."""
+"""Models and services to audit: names → how to build them. Wrappers take a Subject and return one."""
 
 from __future__ import annotations
 
@@ -33,14 +33,16 @@ SUBJECTS: dict[str, str] = {
 """Name → "module:factory"; a factory takes keyword options and returns a Subject."""
 
 ABOUT: dict[str, str] = {
-    "azure-content-safety": "Azure AI Content Safety: ordinal severities; AZURE_CONTENT_SAFETY_KEY, …_ENDPOINT",
+    "azure-content-safety": "Azure AI Content Safety: ordinal severities;"
+    " AZURE_CONTENT_SAFETY_KEY, …_ENDPOINT",
     "comprehend": "Amazon Comprehend, real time: task=sentiment|toxicity; AWS credentials",
     "comprehend-job": "Amazon Comprehend, one job through S3: location=s3://…, role=ARN; AWS credentials",
     "google-moderation": "Google Cloud moderateText: a confidence for each category; GOOGLE_API_KEY",
     "http": "any JSON endpoint: url=, body=, headers= (keys as ${VARIABLE}), scores= (JSONPath)",
     "huggingface": "a Hugging Face pipeline: model=, task=, device=",
     "onnx": "an ONNX model: path=, prepare=module:attr where it takes numbers",
-    "openai": "any OpenAI-compatible chat endpoint: model=, prompt=, score_by=number|label|logprob|judge; OPENAI_API_KEY",
+    "openai": "any OpenAI-compatible chat endpoint: model=, prompt=,"
+    " score_by=number|label|logprob|judge; OPENAI_API_KEY",
     "openai-moderation": "OpenAI's moderation endpoint; OPENAI_API_KEY",
     "perspective": "Perspective (ends 2026-12-31): attributes=, languages=; PERSPECTIVE_API_KEY",
     "profanity": "alt-profanity-check: probability of profanity; local, no key",
@@ -68,9 +70,10 @@ def subject(spec: str | Callable[..., Any] | Subject, **options: Any) -> Subject
     """A subject from a name, a ``"module:attr"``, a Subject, or any plain callable.
 
     Args:
-        spec: a name of `evenhand list subjects`; ``"module:attr"`` or ``"path/to/file.py:attr"`` for your own code; an
-            object with an ``id``; or a callable that takes a list of inputs and returns a sequence of floats, a
-            sequence of mappings, a mapping of sequences, or an (n, k) array (then give ``names=``).
+        spec: a name of `evenhand list subjects`; ``"module:attr"`` or ``"path/to/file.py:attr"`` for your own
+            code; an object with an ``id``; or a callable that takes a list of inputs and returns a sequence
+            of floats, a sequence of mappings, a mapping of sequences, or an (n, k) array (then give
+            ``names=``).
         options: passed to the factory of the name; ``names=`` and ``id=`` for a callable.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Azure AI Content Safety: ordinal severities (0 to 7) for four categories, so groups are compared by ranks."""
+"""Azure AI Content Safety: ordinal severities (0 to 7) for four categories: groups are compared by ranks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ class AnalyzeText:
 def azure_content_safety(
     *, endpoint_url: str | None = None, version: str = "2024-09-01", **engine: Any
 ) -> Service:
-    """The subject `azure-content-safety`. Key: AZURE_CONTENT_SAFETY_KEY; endpoint: AZURE_CONTENT_SAFETY_ENDPOINT."""
+    """The subject `azure-content-safety`.
+
+    Key: AZURE_CONTENT_SAFETY_KEY; endpoint: AZURE_CONTENT_SAFETY_ENDPOINT.
+    """
     where = endpoint_url or from_environment("AZURE_CONTENT_SAFETY_ENDPOINT")
     if not where.startswith(("https://", "http://127.0.0.1", "http://localhost")):
         raise UsageError("endpoint-url", "the endpoint is no https address", given=where)

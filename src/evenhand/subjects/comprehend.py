@@ -1,4 +1,7 @@
-"""Amazon Comprehend in real time: sentiment (25 documents a call) and toxicity (10 segments), through boto3 in threads."""
+"""Amazon Comprehend in real time: sentiment (25 documents a call) and toxicity (10 segments).
+
+Through boto3, in threads.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ KEY_ERRORS = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Comprehend:
-    """BatchDetectSentiment or DetectToxicContent; documents that failed inside a batch are asked again alone."""
+    """BatchDetectSentiment or DetectToxicContent; those that failed inside a batch are asked again alone."""
 
     client: Any = field(repr=False, compare=False)
     task: Task

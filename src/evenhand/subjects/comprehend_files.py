@@ -1,7 +1,7 @@
 """Amazon Comprehend's own result files as a table: `output.tar.gz`, its JSON lines, and the flattened CSV.
 
-A job answers ONE_DOC_PER_LINE input in any order; `Line` says which document, and lines with an ErrorCode are kept as
-failed rows (Amazon Comprehend Developer Guide, "Asynchronous batch processing").
+A job answers ONE_DOC_PER_LINE input in any order; `Line` says which document, and lines with an ErrorCode
+are kept as failed rows (Amazon Comprehend Developer Guide, "Asynchronous batch processing").
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ def is_comprehend(path: Path) -> bool:
 
 
 def read_comprehend(path: Path, probes: Path | None = None) -> pa.Table:
-    """One row a document: `Line`, `Sentiment`, the scores `Positive`, `Negative`, `Neutral`, `Mixed`, `error`; joined
-    back on Line to the probes file that ``evenhand text --export-probes`` wrote, where given.
+    """One row a document: `Line`, `Sentiment`, the four scores from `Positive` to `Mixed`, `error`.
+
+    Joined back on Line to the probes file that ``evenhand text --export-probes`` wrote, where given.
 
     Raises:
-        DataError: the archive is damaged, a line is no JSON, a Line is missing or answered twice, or the probes are
-            fewer than the lines.
+        DataError: the archive is damaged, a line is no JSON, a Line is missing or answered twice, or the
+            probes are fewer than the lines.
     """
     import pyarrow as pa
 

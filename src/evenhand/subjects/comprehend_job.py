@@ -28,8 +28,8 @@ ENDED = frozenset({"COMPLETED", "FAILED", "STOPPED"})
 class ComprehendJob:
     """Asks everything in one job; `whole` tells audits to hand over all probes at once.
 
-    The job's token is a digest of its input, so an interrupted audit that is run again finds the same job instead of
-    paying for another (StartSentimentDetectionJob is idempotent by ClientRequestToken).
+    The job's token is a digest of its input, so an interrupted audit that is run again finds the same job
+    instead of paying for another (StartSentimentDetectionJob is idempotent by ClientRequestToken).
     """
 
     comprehend: Any = field(repr=False, compare=False)
@@ -126,7 +126,8 @@ def comprehend_job(
     """The subject `comprehend-job` (extra `aws`).
 
     Args:
-        location: ``s3://bucket/folder/`` that the job may read and write. role: ARN that Comprehend assumes for it.
+        location: ``s3://bucket/folder/`` that the job may read and write. role: ARN that Comprehend assumes
+            for it.
         poll: seconds between looks at the job.
     """
     _place(location)

@@ -74,9 +74,11 @@ def http(
 
     Args:
         url: where to POST.
-        scores: score name → JSONPath in the answer, e.g. ``{"toxicity": "$.result.scores[0].value"}``; with `batch` > 1
-            the path must give a list, e.g. ``"$.results[*].score"``. One path alone is named ``score``.
-        body: the JSON to send; ``"{text}"`` stands for the text, ``"{texts}"`` for the list of texts of a batch.
+        scores: score name → JSONPath in the answer, e.g. ``{"toxicity": "$.result.scores[0].value"}``; with
+            `batch` > 1 the path must give a list, e.g. ``"$.results[*].score"``. One path alone is named
+            ``score``.
+        body: the JSON to send; ``"{text}"`` stands for the text, ``"{texts}"`` for the list of texts of a
+            batch.
         headers: e.g. ``{"Authorization": "Bearer ${MY_KEY}"}``: secrets are named, never written out.
         batch: texts in one request. most_bytes: longest text that is sent.
         engine: options of `Service`: concurrency, rate, characters, attempts, timeout, …

@@ -1,4 +1,7 @@
-"""Hugging Face pipelines: text classification and zero-shot, batched, on the device you choose (extra `huggingface`)."""
+"""Hugging Face pipelines, batched, on the device you choose (extra `huggingface`).
+
+Text classification and zero-shot classification.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,8 @@ def huggingface(
 
     Args:
         model: a folder, or a name on your hub. labels: candidate labels, for zero-shot.
-        device: ``"cpu"``, ``"cuda:0"``, …; the library's choice by default. revision: pins the model's version.
+        device: ``"cpu"``, ``"cuda:0"``, …; the library's choice by default. revision: pins the model's
+            version.
 
     Texts longer than the model's window are cut by its tokenizer; the audit's note on long texts applies.
     """
@@ -73,9 +77,11 @@ def huggingface(
         made = pipeline(task, model=model, device=device, revision=revision)
     except (OSError, ValueError) as error:
         raise SubjectError(
-            "model-not-loaded", f"the model cannot be loaded: {str(error).splitlines()[0][:200]}", given=model,
+            "model-not-loaded",
+            f"the model cannot be loaded: {str(error).splitlines()[0][:200]}",
+            given=model,
             hint="a folder with the weights, or a name that your hub knows (and a network)",
-        ) from error  # fmt: skip
+        ) from error
     version = getattr(made.model.config, "_commit_hash", None) or revision or "local"
     parts = ["huggingface", task, model, str(version), ",".join(candidates)]
     return HuggingFace(

@@ -1,4 +1,7 @@
-"""Any OpenAI-compatible chat endpoint (a cloud, vLLM, Ollama): a prompt with a slot, and a way to score the answer."""
+"""Any OpenAI-compatible chat endpoint (a cloud, vLLM, Ollama).
+
+A prompt with a slot, and a way to score the answer.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ from evenhand.subjects.service import Service
 ScoreBy: TypeAlias = Literal["number", "label", "logprob", "judge"]
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 _REFUSAL = re.compile(
-    r"\b(?:i(?:'|’)?m sorry|i (?:can(?:no|')t|cannot|won't|am unable to|am not able to)|as an ai|unable to (?:help|assist|comply))\b",
+    r"\b(?:i(?:'|’)?m sorry|i (?:can(?:no|')t|cannot|won't|am unable to|am not able to)|as an ai"
+    r"|unable to (?:help|assist|comply))\b",
     re.I,
 )
 
@@ -124,8 +128,8 @@ def openai(
         model, base_url: e.g. a cloud's, or ``http://localhost:11434/v1`` for a model of your own.
         prompt: with the slot ``{text}``, e.g. ``"How trustworthy is this applicant, 0 to 100? {text}"``.
         score_by: `number`: the first number in the answer; `label`: the value in `labels` of the label named;
-            `logprob`: the expected value of `labels` under the probabilities of the first token; `judge`: another
-            subject scores the free-text answer, beside its length in words and whether it refuses.
+            `logprob`: the expected value of `labels` under the probabilities of the first token; `judge`:
+            another subject scores the free-text answer, beside its length in words and whether it refuses.
         labels: label → value, e.g. ``{"yes": 1, "no": 0}``.
         temperature: above 0 ask several times (`repeats`).
 
@@ -156,10 +160,18 @@ def openai(
         judge = subject(judge)
     local = base_url.startswith(("http://localhost", "http://127.0.0.1", "http://[::1]"))
     endpoint = Chat(
-        model=model, base_url=base_url.rstrip("/"), prompt=prompt, system=system, score_by=score_by,
-        labels={k.lower(): float(v) for k, v in (labels or {}).items()}, temperature=temperature, max_tokens=max_tokens,
-        judge=judge, key=from_environment(key_variable, optional=local), variable=key_variable,
-    )  # fmt: skip
+        model=model,
+        base_url=base_url.rstrip("/"),
+        prompt=prompt,
+        system=system,
+        score_by=score_by,
+        labels={k.lower(): float(v) for k, v in (labels or {}).items()},
+        temperature=temperature,
+        max_tokens=max_tokens,
+        judge=judge,
+        key=from_environment(key_variable, optional=local),
+        variable=key_variable,
+    )
     return Service(endpoint=endpoint, **engine)
 
 
@@ -178,7 +190,7 @@ def _from_label(text: str, labels: Mapping[str, float]) -> float | None:
 
 
 def _from_logprobs(tokens: Sequence[Mapping[str, Any]], labels: Mapping[str, float]) -> float:
-    """Expected label value: Σ p(label)·value / Σ p(label), over the labels among the most likely first tokens."""
+    """Expected label value: Σ p(label)·value / Σ p(label), over labels among the most likely first tokens."""
     total = weighted = 0.0
     for token in tokens:
         value = labels.get(str(token["token"]).strip().lower())

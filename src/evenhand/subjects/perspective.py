@@ -1,4 +1,7 @@
-"""Perspective (comments:analyze), which ends on 2026-12-31; recorded replies stay usable with `evenhand scores`."""
+"""Perspective (comments:analyze), which ends on 2026-12-31.
+
+Recorded replies stay usable with `evenhand scores`.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,8 @@ def perspective(
     """The subject `perspective`. Key: PERSPECTIVE_API_KEY. Default rate: the service's 1 query a second.
 
     Args:
-        attributes: what to score. languages: ISO codes. engine: options of `Service` (concurrency, attempts, …).
+        attributes: what to score. languages: ISO codes. engine: options of `Service` (concurrency,
+            attempts, …).
     """
     endpoint = Analyze(
         attributes=_names(attributes),

@@ -20,7 +20,7 @@ from evenhand._model import FloatArray, Replies, Traits, traits_of
 
 @dataclass(frozen=True, kw_only=True)
 class PythonSubject:
-    """A callable behind the seam. A row on which it raises is found by halving the batch, and only it fails."""
+    """A callable behind the seam. A row on which it raises is found by halving the batch; only it fails."""
 
     id: str
     function: Callable[[list[Any]], Any] = field(repr=False)
@@ -55,12 +55,14 @@ def from_callable(
     """A subject from a plain callable.
 
     Args:
-        function: takes a list of inputs; returns a sequence of floats, a sequence of mappings, a mapping of sequences,
-            or an (n, k) array.
-        id: its identity in the journal. By default its name and a digest of its source, so an edited function is
-            asked again; what it closes over is not seen, so give an id (with a version) to a model that changes.
+        function: takes a list of inputs; returns a sequence of floats, a sequence of mappings, a mapping of
+            sequences, or an (n, k) array.
+        id: its identity in the journal. By default its name and a digest of its source, so an edited function
+            is asked again; what it closes over is not seen, so give an id (with a version) to a model that
+            changes.
         names: the score names of an (n, k) array.
-        traits: what is to be known of its scores; by default what its own attributes say (``function.ordinal = True``).
+        traits: what is to be known of its scores; by default what its own attributes say (e.g.
+            ``function.ordinal = True``).
     """
     if not callable(function):
         raise UsageError(
@@ -99,7 +101,7 @@ def named(path: str) -> Any:
 
 
 def from_path(path: str, *, id: str | None = None, names: Sequence[str] | None = None) -> PythonSubject:
-    """A subject from ``"module:attr"`` or ``"path/to/file.py:attr"``; an attribute that is a class is instantiated."""
+    """A subject from ``"module:attr"`` or ``"path/to/file.py:attr"``; a class is instantiated."""
     target = named(path)
     if inspect.isclass(target):
         target = target()
@@ -250,7 +252,7 @@ def _identity(function: Callable[..., Any]) -> str:
 
 
 def _compiled(code: Any) -> str:
-    """Instructions and constants of a code object: two lambdas on one line share their source, but not these."""
+    """Instructions and constants of a code object: lambdas on one line share their source, not these."""
     if code is None:
         return ""
     constants = [_compiled(c) if hasattr(c, "co_code") else repr(c) for c in code.co_consts]

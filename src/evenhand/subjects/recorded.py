@@ -39,7 +39,8 @@ def recorded(
     """A subject that answers from a table of replies.
 
     Args:
-        path: CSV, TSV, JSON lines, Parquet or Arrow, or a dataframe; also what `evenhand journal export` wrote.
+        path: CSV, TSV, JSON lines, Parquet or Arrow, or a dataframe; also what `evenhand journal export`
+            wrote.
         input: the column with the text that was asked.
         scores: the columns with scores; by default every numeric column but `repeat`.
 

@@ -1,4 +1,7 @@
-"""A scikit-learn classifier or regressor of texts from a file: skops by default, a pickle only when trusted by name."""
+"""A scikit-learn classifier or regressor of texts from a file.
+
+skops by default, a pickle only when trusted by name.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +42,13 @@ def sklearn(*, path: str, trust_pickle: bool = False, trusted: Sequence[str] | s
     """The subject `sklearn` (extra `sklearn`).
 
     Args:
-        path: a ``.skops`` file; or a ``.pkl``/``.joblib`` file with `trust_pickle`, which runs whatever code the file holds.
+        path: a ``.skops`` file; or a ``.pkl``/``.joblib`` file with `trust_pickle`, which runs whatever code
+            the file holds.
         trusted: further type names that a skops file may contain.
 
     Raises:
-        DataError: no such file, or not a model. UsageError: a pickle without `trust_pickle`; types that are not trusted.
+        DataError: no such file, or not a model. UsageError: a pickle without `trust_pickle`; types that are
+            not trusted.
     """
     file = Path(path)
     if not file.is_file():

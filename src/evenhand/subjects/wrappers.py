@@ -1,6 +1,7 @@
 """Wrappers that take a Subject and return a Subject: ``Cached(Retrying(Limited(client)))``.
 
-Each keeps the id of what it wraps, since none changes an answer; its traits are found through `subject` (`traits_of`).
+Each keeps the id of what it wraps, since none changes an answer; its traits are found through `subject`
+(`traits_of`).
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def left_of(stream: Arrivals, interrupt: KeyboardInterrupt) -> Arrivals:
 
 
 def gather(parts: Iterable[tuple[Rows, Replies]], n: int, missing: str = "no reply arrived") -> Replies:
-    """Arrivals in any order as Replies of length `n`; a row that never arrived is an error with the reason `missing`."""
+    """Arrivals in any order as Replies of length `n`; what never arrived is an error (`missing`)."""
     pieces = list(parts)
     if len(pieces) == 1 and len(pieces[0][0]) == n and np.array_equal(pieces[0][0], np.arange(n)):
         return pieces[0][1]
@@ -198,7 +199,8 @@ class Retrying:
 
     Args:
         attempts: tries in all. timeout: seconds after which no further try begins.
-        wait_initial, wait_max: seconds before the second try, and at most between tries; a service's Retry-After wins.
+        wait_initial, wait_max: seconds before the second try, and at most between tries; a service's
+            Retry-After wins.
     """
 
     subject: Subject
@@ -273,7 +275,7 @@ def _assemble(state: dict[int, tuple[dict[str, float], str | None]], n: int) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class Limited:
-    """Lets through at most `calls` inputs and `characters` characters a second, and `concurrency` calls at a time.
+    """Lets through at most `calls` inputs and `characters` a second, and `concurrency` calls at a time.
 
     A call waits until its share has accrued since the last one; nothing is dropped.
     """
@@ -322,7 +324,7 @@ class Limited:
 
 @dataclass(frozen=True, kw_only=True)
 class Budgeted:
-    """Stops before `calls` inputs, or `money`, would be passed; put it inside `Cached`, where only real calls count.
+    """Stops before `calls` inputs, or `money`, would be passed; inside `Cached` only real calls count.
 
     Args:
         price: money for one input, or a function of the input.

@@ -4,9 +4,11 @@ tolerances."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from evenhand._errors import DataError, UsageError
+from evenhand.audits.predictions.class_cells import Positive
 from evenhand.audits.predictions.rows import Named
 from evenhand.measures import classification, regression
 
@@ -14,6 +16,28 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Task: TypeAlias = Literal["auto", "regression", "classification", "ranking"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What may be asked of an audit of predictions besides what is declared.
+
+    Args:
+        quantiles: of everyone's scores, above which people count as selected. measures: names of claims to
+            keep.
+        positive: the favourable class. crossing: the combinations of all groups are compared too. law: whose
+            tables are added.
+        suggest: add the thresholds that keep the impact ratio in its band. replicates: of the bootstrap
+            check.
+    """
+
+    quantiles: Sequence[float]
+    measures: str | Sequence[str] = "default"
+    positive: Positive = None
+    crossing: bool = False
+    law: str | None = None
+    suggest: bool = False
+    replicates: int = 0
 
 
 class Head(Protocol):
@@ -93,7 +117,7 @@ def references(reference: str | Mapping[str, str] | None, named: Named) -> dict[
     return {k: str(v) for k, v in reference.items()}
 
 
-def tau_of(pinball: float | None, y_true: Any) -> float | None:
+def tau_of(pinball: float | None, y_true: object) -> float | None:
     """The quantile that a model predicts.
 
     Raises:

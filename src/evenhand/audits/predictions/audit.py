@@ -4,57 +4,55 @@ uncertainty."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared
 from evenhand._judge import Correction
-from evenhand._provenance import provenance
+from evenhand._provenance import provenance, tells_its_call
 from evenhand._result import Result
 from evenhand.audits.predictions.asked import (
+    Options,
     Task,
     checked_quantiles,
-    is_notebook,
     references,
     task_of,
     tau_of,
     tolerances,
 )
-from evenhand.audits.predictions.classification import classification
-from evenhand.audits.predictions.continuous import add_continuous
-from evenhand.audits.predictions.inputs import Input, from_user
+from evenhand.audits.predictions.class_cells import Positive
+from evenhand.audits.predictions.classification import labels
+from evenhand.audits.predictions.inputs import from_user
 from evenhand.audits.predictions.law import check_law
-from evenhand.audits.predictions.notebook import add_notebook
-from evenhand.audits.predictions.ranking import ranked_lists
-from evenhand.audits.predictions.regression import Options, regression
-from evenhand.audits.predictions.rows import Missing
-from evenhand.audits.predictions.selection import law_of_labels, law_of_numbers, law_quantiles
-from evenhand.measures.ranking import exposure
+from evenhand.audits.predictions.regression import numbers
+from evenhand.audits.predictions.rows import Column, Columns, Fitted, Intake, Missing, Named, Progress, Roles
 from evenhand.stats.interval import check_level
 
 QUANTILES = (0.9, 0.8, 0.5)
 
 
+@tells_its_call("data", "progress")
 def audit_predictions(
     data: Any = None,
     *,
-    y_pred: Any,
-    groups: Any = (),
-    y_true: Any = None,
-    y_score: Any = None,
+    y_pred: Column | Fitted,
+    groups: Columns = (),
+    y_true: Column | None = None,
+    y_score: Column | None = None,
     reference: str | Mapping[str, str] | None = None,
     measures: str | Sequence[str] = "default",
     task: Task = "auto",
-    positive: str | int | float | bool | None = None,
+    positive: Positive = None,
     intersections: bool = False,
-    control: Any = (),
-    continuous: Any = (),
+    control: Columns = (),
+    continuous: Columns = (),
     interval: tuple[str, str] | None = None,
     pinball: float | None = None,
-    weight: Any = None,
-    lists: Any = None,
+    weight: Column | None = None,
+    lists: Column | None = None,
     features: Sequence[str] | None = None,
     missing: Missing = "drop",
     quantiles: Sequence[float] = QUANTILES,
@@ -65,7 +63,7 @@ def audit_predictions(
     correction: Correction = "holm",
     replicates: int = 0,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Result:
     """Audit recorded predictions, or a fitted model on its test frame, group by group.
 
@@ -96,7 +94,7 @@ def audit_predictions(
         missing: rows without a group: drop (and count), error, or group (a group of their own).
         quantiles: selection thresholds, as quantiles of all predictions.
         tolerance: largest differences that count as even-handed, by measure. E.g. ``{"disparate impact":
-            0.8}``; defaults in `prediction_claims.TOLERANCES`.
+            0.8}``; defaults in docs/reference/predictions.md.
         law: tables to add: ll144 or four-fifths.
         suggest_threshold: add the group-blind thresholds that keep the impact ratio in its band, with their
             cost.
@@ -117,19 +115,36 @@ def audit_predictions(
     """
     check_level(level)
     check_law(law)
+    analysis = Analysis()
     options = Options(
         quantiles=checked_quantiles(quantiles),
         measures=measures,
+        positive=positive,
+        crossing=intersections,
+        law=law,
         suggest=suggest_threshold,
         replicates=replicates,
     )
-    analysis = Analysis()
-    tau = tau_of(pinball, y_true)
-    given = from_user(
-        data, analysis, y_pred=y_pred, groups=groups, control=control, continuous=continuous, interval=interval,
-        features=features, missing=missing, tau=tau, progress=progress,
-        y_true=y_true, y_score=y_score, weight=weight, lists=lists,
-    )  # fmt: skip
+    intake = Intake(
+        analysis=analysis,
+        missing=missing,
+        tau=tau_of(pinball, y_true),
+        crossing=intersections or law is not None,
+        progress=progress,
+    )
+    roles = Roles(
+        y_pred=y_pred,
+        groups=groups,
+        y_true=y_true,
+        y_score=y_score,
+        weight=weight,
+        lists=lists,
+        control=control,
+        continuous=continuous,
+        interval=interval,
+        features=features,
+    )
+    given = from_user(data, roles, intake)
     named = given.named
     chosen = task_of("ranking" if lists is not None and task == "auto" else task, given)
     declared = Declared(
@@ -140,94 +155,30 @@ def audit_predictions(
         seed=seed,
     )
     if chosen == "classification":
-        counts = _labels(
-            given, declared, analysis, options, positive=positive, crossing=intersections, law=law
-        )
+        counts = labels(given, declared, analysis, options)
     else:
-        counts = _numbers(given, declared, analysis, options, task=chosen, crossing=intersections, law=law)
+        counts = numbers(given, declared, analysis, options, task=chosen)
     if replicates and (chosen == "classification" or lists is not None):
         analysis.note(
             "no-bootstrap", "Only the regression table is bootstrapped: the intervals are the closed forms."
         )
-    who = Path(data).name if isinstance(data, str | os.PathLike) else "a table"
-    if hasattr(y_pred, "predict"):
-        who = type(y_pred).__name__
-    what = "predictions" if named.y_pred == "y_pred" else named.y_pred
+    told = {**asdict(named), "task": chosen, "quantiles": options.quantiles}
+    told |= {"reference": dict(declared.reference), "tolerance": dict(declared.tolerance)}
     return Result(
         audit="predictions",
-        title=f"{what} of {who} by {', '.join((*named.groups, *named.continuous))}",
+        title=_title(data, y_pred, named),
         findings=tuple(analysis.findings),
         exhibits=analysis.exhibits,
         notes=tuple(analysis.notes),
         counts=counts,
-        provenance=provenance(
-            audit_predictions,
-            {"y_pred": named.y_pred, "y_true": named.y_true, "y_score": named.y_score, "groups": list(named.groups),
-             "control": list(named.control), "continuous": list(named.continuous), "weight": named.weight, "lists": named.lists,
-             "task": chosen, "positive": positive, "missing": missing, "quantiles": options.quantiles,
-             "reference": dict(declared.reference), "tolerance": dict(declared.tolerance), "level": level,
-             "correction": correction, "seed": seed, "law": law, "measures": measures,
-             "pinball": pinball, "intersections": intersections, "replicates": replicates},
-            data={"table": given.digest(data)},
-        ),
-    )  # fmt: skip
+        provenance=provenance(audit_predictions, told, data={"table": given.digest(data)}),
+    )
 
 
-def _labels(
-    given: Input,
-    declared: Declared,
-    analysis: Analysis,
-    options: Options,
-    *,
-    positive: Any,
-    crossing: bool,
-    law: str | None,
-) -> dict[str, int]:
-    """Class labels: the tables of a law, then the claims."""
-    found = given.labelled(positive, crossing=crossing or law is not None)
-    weighted = given.named.weight is not None
-    if law is not None:
-        law_of_labels(found, positive, law, declared, analysis, weighted=weighted)
-    classification(found.only(crossing), declared, analysis, measures=options.measures)
-    if given.named.continuous:
-        rows = given.rows(labels=True)
-        favoured = rows.labels["y_pred"].is_level(found.favourable(positive)).astype(float)
-        add_continuous(rows, declared, analysis, favoured)
-    return given.counts(found.source)
-
-
-def _numbers(
-    given: Input,
-    declared: Declared,
-    analysis: Analysis,
-    options: Options,
-    *,
-    task: Task,
-    crossing: bool,
-    law: str | None,
-) -> dict[str, int]:
-    """Numbers: a regression, a ranking, ranked lists, or the table of the 2022 notebook."""
-    named, notebook = given.named, is_notebook(options.measures)
-    if given.large is not None and (notebook or task == "ranking"):
-        raise given.not_streamed("the notebook's table" if notebook else "a ranking")
-    counts = {}
-    if (named.groups and not notebook and named.lists is None) or (law is not None and named.groups):
-        at = [*options.quantiles, *law_quantiles(law, options.quantiles)]
-        ranked = (lambda p, w: exposure(p, w)) if task == "ranking" else None
-        found = given.numbers([*dict.fromkeys(at)], crossing=crossing or law is not None, exposed=ranked)
-        counts = given.counts(found.source)
-        if law is not None:
-            law_of_numbers(
-                found, law, options.quantiles, declared, analysis, weighted=named.weight is not None
-            )
-        if not notebook and named.lists is None:
-            regression(found.only(crossing), declared, analysis, options)
-    if given.large is None:
-        rows = given.rows()
-        if notebook:
-            add_notebook(analysis, rows.columns, rows.groups, declared.reference)
-        elif rows.lists is not None:
-            ranked_lists(rows, rows.lists, declared, analysis, crossing=crossing)
-        add_continuous(rows, declared, analysis, rows.columns["y_pred"])
-        counts = counts or given.counts_of(rows)
-    return counts
+def _title(data: Any, y_pred: Column | Fitted, named: Named) -> str:
+    """What is compared, of what, by what."""
+    who = Path(data).name if isinstance(data, str | os.PathLike) else "a table"
+    if isinstance(y_pred, Fitted):
+        who = type(y_pred).__name__
+    what = "predictions" if named.y_pred == "y_pred" else named.y_pred
+    return f"{what} of {who} by {', '.join((*named.groups, *named.continuous))}"

@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError
-from evenhand.audits.predictions.rows import Missing, Named, Rows, check_groups, rows_of
+from evenhand.audits.predictions.rows import Missing, Named, Progress, Rows, check_groups, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,8 +25,6 @@ STREAM_BYTES = 1 << 29
 """CSV and TSV files with more bytes are streamed."""
 BATCH = 1 << 17
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,28 +4,27 @@ product a group."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared
-from evenhand._labels import Attribute
 from evenhand._model import Exhibit, FloatArray, Scalar
 from evenhand.audits.predictions.cells import Cell, Counted
-from evenhand.audits.predictions.sources import Numbers
+from evenhand.audits.predictions.sources import Compared, Numbers
 from evenhand.measures.regression import PLACED
 from evenhand.measures.row import Measure, statistic
 from evenhand.stats.bootstrap import bag_totals, replicate_means
 
+Places = npt.NDArray[np.intp]
 COLUMNS = ("measure", "contrast", "group", "given", "value", "low", "high", "standard error")
 
 
 def add_bootstrap(
     analysis: Analysis,
     found: Numbers,
-    attribute: Attribute,
-    reference: Cell,
+    of: Compared[Cell],
     measures: Sequence[Measure],
     declared: Declared,
     replicates: int,
@@ -37,11 +36,12 @@ def add_bootstrap(
             "no-bootstrap", "A streamed file is not bootstrapped: the intervals are the closed forms."
         )
         return
+    attribute, reference = of.attribute, of.reference
     factor = found.factors[attribute]
     rng = np.random.default_rng(declared.seed)
     other = np.flatnonzero(factor.is_level(reference.label.level))
     rows: list[dict[str, Scalar]] = []
-    for c in found.source.cells(attribute, None):
+    for c in of.cells:
         own = np.flatnonzero(factor.is_level(c.label.level))
         if c.label == reference.label:
             continue
@@ -61,15 +61,13 @@ def add_bootstrap(
         rows,
         columns=COLUMNS,
         note=f"{replicates} Poisson replicates, seed {declared.seed}: percentile intervals beside which"
-        " the closed forms"
-        " of the estimates can be held. Thresholds stay at the quantiles of the sample; the AUC is"
-        " resampled by its"
-        " placements.",
+        " the closed forms of the estimates can be held. Thresholds stay at the quantiles of the sample; the"
+        " AUC is resampled by its placements.",
     )
 
 
 def _means(
-    made: Counted, mine: Any, theirs: Any, replicates: int, seed: int, rng: np.random.Generator
+    made: Counted, mine: Places, theirs: Places, replicates: int, seed: int, rng: np.random.Generator
 ) -> dict[str, FloatArray]:
     """Name → mean of each term: of the sample, then of every replicate."""
     placed = _placed(made.place, mine, theirs, made.weight)
@@ -81,7 +79,7 @@ def _means(
     return {n: np.concatenate([point[:, i], drawn[:, i]]) for i, n in enumerate(names)}
 
 
-def _size(made: Counted, rows: Any) -> float:
+def _size(made: Counted, rows: Places) -> float:
     """Effective rows."""
     if made.weight is None:
         return float(len(rows))
@@ -112,7 +110,7 @@ def _row(measure: Measure, group: str, given: str | None, drawn: Sequence[float 
     return dict(zip(COLUMNS, (measure.name, measure.contrast, group, given, *drawn), strict=True))
 
 
-def _placed(place: Any, mine: Any, theirs: Any, weight: FloatArray | None) -> FloatArray:
+def _placed(place: Places, mine: Places, theirs: Places, weight: FloatArray | None) -> FloatArray:
     """Share of the other group below each of my rows, ties counted half."""
     if not len(theirs):
         return np.full(len(mine), np.nan)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from evenhand._labels import Grouped, Label
 from evenhand._model import BoolArray, Factor, FloatArray, IntArray
-from evenhand.audits.predictions.rows import Rows
+from evenhand.audits.predictions.rows import Chosen, Rows
 from evenhand.measures.regression import TERMS, selected_term, term_matrix
 from evenhand.stats.grouped_order import Ordered, distinct, in_order, scores_of
 from evenhand.stats.histogram import Scores, ordered_quantile
@@ -166,7 +166,7 @@ def bin_of(p: FloatArray, low: float, high: float, bins: int) -> npt.NDArray[np.
 
 
 def row_terms(
-    columns: Mapping[str, FloatArray], scale: Scale, rows: Any = slice(None), out: FloatArray | None = None
+    columns: Mapping[str, FloatArray], scale: Scale, rows: Chosen = slice(None), out: FloatArray | None = None
 ) -> FloatArray:
     """(k, n) terms of some rows but for the selections; outcomes and predictions centred."""
     part = {name: column[rows] for name, column in columns.items()}
@@ -209,7 +209,7 @@ def cell(made: Counted, rows: npt.NDArray[np.intp], label: Label) -> Cell:
 
 
 def _cells(
-    made: Counted, codes: IntArray, labels: Sequence[Label], rows: Any, ordered: Ordered | None = None
+    made: Counted, codes: IntArray, labels: Sequence[Label], rows: Chosen, ordered: Ordered | None = None
 ) -> list[Cell]:
     """A cell for each label that has rows; `codes` of the `rows` are places in `labels`, or the one after
     the last."""
@@ -226,7 +226,7 @@ def _cells(
     ]
 
 
-def _moments(made: Counted, codes: IntArray, groups: int, rows: Any) -> list[tuple[Moments, Moments]]:
+def _moments(made: Counted, codes: IntArray, groups: int, rows: Chosen) -> list[tuple[Moments, Moments]]:
     """(all rows, those above the top's threshold) of each group.
 
     The rows of a group are summed by how many thresholds they are above; the selections are then sums of
@@ -260,7 +260,9 @@ def _moments(made: Counted, codes: IntArray, groups: int, rows: Any) -> list[tup
     ]
 
 
-def _scores(made: Counted, codes: IntArray, groups: int, rows: Any, ordered: Ordered | None) -> list[Scores]:
+def _scores(
+    made: Counted, codes: IntArray, groups: int, rows: Chosen, ordered: Ordered | None
+) -> list[Scores]:
     """The scores of each group, on the distinct scores of these rows or in the scale's bins."""
     weight = None if made.weight is None else made.weight[rows]
     grid = made.scale.grid

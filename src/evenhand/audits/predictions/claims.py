@@ -33,10 +33,18 @@ def number_claims(
     """The claims about numeric predictions that the terms at hand allow."""
     sizes, rows = units(everyone), number_measures(scale, quantiles)
     every = [
-        claim_of(row, declared, _infer(row, declared.seed), units=sizes, alone=_alone(row), pooled=_pooled(row),
-                 widest=row.widest, worst=row.worst)
+        claim_of(
+            row,
+            declared,
+            _infer(row, declared.seed),
+            units=sizes,
+            alone=_alone(row),
+            pooled=_pooled(row),
+            widest=row.widest,
+            worst=row.worst,
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
     share = f"top {100 * (1 - scale.top):.3g} %"
     top = [
         claim_of(
@@ -58,10 +66,17 @@ def label_claims(known: Collection[str], declared: Declared) -> list[Claim[Class
     """The claims about class labels that the terms at hand allow."""
     rows = [r for r in labels.ROWS if r.tolerance is not None and set(r.terms) <= set(known)]
     return [
-        claim_of(row, declared, _infer(row, declared.seed), units={}, alone=_alone_rate(row), widest=row.widest,
-                 worst=row.worst)
+        claim_of(
+            row,
+            declared,
+            _infer(row, declared.seed),
+            units={},
+            alone=_alone_rate(row),
+            widest=row.widest,
+            worst=row.worst,
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def units(everyone: Cell) -> dict[str, float]:
@@ -96,17 +111,12 @@ def _in_top(c: Cell) -> int:
 
 
 # --- what the widest gap and the pooled claim need
-# ------------------------------------------------------------------
 
 
 def _alone(row: Measure) -> Callable[[Cell], tuple[float, float]] | None:
     if not row.widest:
         return None
-    return (
-        (lambda c: log_share(row, c.moments))
-        if row.contrast == "ratio"
-        else (lambda c: _mean(row, c.moments))
-    )
+    return (lambda c: log_share(row, c.moments)) if row.is_ratio else (lambda c: _mean(row, c.moments))
 
 
 def _mean(row: Measure, m: Moments) -> tuple[float, float]:
@@ -120,7 +130,7 @@ def _alone_rate(row: Measure) -> Callable[[Cell], tuple[float, float]] | None:
 def _pooled(row: Measure) -> Callable[[Sequence[tuple[Cell, Cell]], float], Inference] | None:
     if not row.pooled:
         return None
-    return partial(_pooled_ratio if row.contrast == "ratio" else _pooled_gap, row)
+    return partial(_pooled_ratio if row.is_ratio else _pooled_gap, row)
 
 
 def _pooled_ratio(row: Measure, pairs: Sequence[tuple[Cell, Cell]], level: float) -> Inference:

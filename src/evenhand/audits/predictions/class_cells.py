@@ -5,25 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
-from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
 from evenhand._labels import Attribute, Grouped, Label, groupings
 from evenhand._model import BoolArray, Factor, FloatArray
-from evenhand.audits.predictions.batches import Large, Progress, batches, numbers_only
+from evenhand.audits.predictions.batches import Large, batches, numbers_only
 from evenhand.audits.predictions.cells import BINS, EVERYONE, Cell, bin_of, scores_at
-from evenhand.audits.predictions.rows import Missing, Named, Rows, check_weights, rows_by_level
+from evenhand.audits.predictions.rows import Chosen, Intake, Named, Rows, check_weights, rows_by_level
 from evenhand.audits.predictions.sources import Cells, Source, Stratum, in_memory, summed, within_of
 from evenhand.measures import classification as cls
 from evenhand.stats.histogram import Scores
 from evenhand.stats.moments import moments
 
+Positive: TypeAlias = str | int | float | bool | None
+"""The favourable class, if the user names one."""
 CALIBRATION_BINS = 10
 MOST_LABELS = 50
 POSITIVES = ("1", "1.0", "True", "true", "yes", "Yes", "y", "Y", "positive", "Positive", "accepted", "hired")
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "sel": ("selected",),
+    "act": ("actual",),
+    "tp": ("selected", "actual"),
+    "s": ("y_score",),
+    "ss": ("y_score",),
+    "sy": ("y_score", "actual"),
+}
+"""Term → the columns that it is made of."""
 NEGATIVES = ("0", "0.0", "False", "false", "no", "No", "n", "N", "negative", "Negative", "rejected", "-1")
 
 
@@ -89,7 +99,7 @@ class Labelled:
         """Without the crossed attribute, unless it is asked for."""
         return replace(self, source=self.source.only(crossing))
 
-    def favourable(self, positive: Any) -> str:
+    def favourable(self, positive: Positive) -> str:
         """The favourable class, as `positive_label`."""
         return positive_label(self.levels, positive)
 
@@ -103,7 +113,7 @@ def levels_of(labels: Mapping[str, Factor]) -> list[str]:
     return sorted({level for f in labels.values() for level in f.levels})
 
 
-def positive_label(levels: Sequence[str], positive: Any) -> str:
+def positive_label(levels: Sequence[str], positive: Positive) -> str:
     """The favourable class: named, or the obvious one of two.
 
     Raises:
@@ -133,7 +143,7 @@ def positive_label(levels: Sequence[str], positive: Any) -> str:
     )
 
 
-def compared_labels(levels: Sequence[str], predicted: Sequence[str], positive: Any) -> list[str]:
+def compared_labels(levels: Sequence[str], predicted: Sequence[str], positive: Positive) -> list[str]:
     """The favourable class; or, where none is named, each of more than two.
 
     Raises:
@@ -151,7 +161,8 @@ def check_labels(predicted: Sequence[str]) -> None:
             f"the predictions have {len(predicted)} distinct values: too many to be class labels",
             given=", ".join(list(predicted)[:4]),
             expected=f"at most {MOST_LABELS} labels",
-            hint='numbers are audited with task="regression", or turned into labels at a threshold beforehand',
+            hint='numbers are audited with task="regression", or turned into labels at a threshold'
+            " beforehand",
         )
 
 
@@ -195,7 +206,7 @@ def class_cells(
 def class_cell(
     columns: Mapping[str, FloatArray],
     weight: FloatArray | None,
-    rows: Any,
+    rows: Chosen,
     label: Label,
     *,
     binned: bool = False,
@@ -207,7 +218,7 @@ def class_cell(
     """
     part = {k: v[rows] for k, v in columns.items()}
     w = None if weight is None else weight[rows]
-    names = [n for n in cls.TERMS if set(_needs(n)) <= set(part)]
+    names = [n for n in cls.TERMS if set(NEEDS[n]) <= set(part)]
     made = moments(np.stack([cls.TERMS[n](part) for n in names]), names, w)
     none = Scores(values=np.zeros(1), weight=np.zeros(1), weight2=np.zeros(1), n=0)
     positives = negatives = calibration = None
@@ -241,12 +252,7 @@ def calibration_sums(score: FloatArray, actual: FloatArray, weight: FloatArray |
     return np.array([np.bincount(place, t, CALIBRATION_BINS) for t in terms])
 
 
-def _needs(term: str) -> tuple[str, ...]:
-    return {"sel": ("selected",), "act": ("actual",), "tp": ("selected", "actual"), "s": ("y_score",),
-            "ss": ("y_score",), "sy": ("y_score", "actual")}[term]  # fmt: skip
-
-
-def from_rows(rows: Rows, positive: Any, *, crossing: bool) -> Labelled:
+def from_rows(rows: Rows, positive: Positive, *, crossing: bool) -> Labelled:
     """Rows in memory: exact scores.
 
     Raises:
@@ -269,21 +275,13 @@ def from_rows(rows: Rows, positive: Any, *, crossing: bool) -> Labelled:
     return Labelled(levels=levels, compared=compared, source=source)
 
 
-def from_file(
-    large: Large,
-    named: Named,
-    positive: Any,
-    *,
-    missing: Missing,
-    analysis: Analysis,
-    crossing: bool,
-    progress: Progress | None = None,
-) -> Labelled:
+def from_file(large: Large, named: Named, positive: Positive, intake: Intake) -> Labelled:
     """A large file in two passes: which labels there are, then sums. Only one batch and the sums are held.
 
     Raises:
         DataError, UsageError: as `rows_of`, `compared_labels` and `class_columns`.
     """
+    missing, progress, analysis = intake.missing, intake.progress, intake.analysis
     next(batches(large, named, missing=missing, labels=True))  # what is wrong with a column is said first
     predicted: dict[str, None] = {}
     true: dict[str, None] = {}
@@ -311,7 +309,7 @@ def from_file(
         columns = _columns(rows, compared)
         return _everyone(rows, columns), partial(_classes, rows, columns, binned=True)
 
-    source = summed(parts, crossing, count)
+    source = summed(parts, intake.crossing, count)
     return Labelled(levels=levels, compared=compared, source=source)
 
 

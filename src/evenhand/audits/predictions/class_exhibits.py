@@ -42,7 +42,7 @@ def add_classification(
         _intersections(analysis, cells, attribute)
 
 
-def _add(table: Table, *row: Any) -> None:
+def _add(table: Table, *row: Scalar) -> None:
     for name, value in zip(table, row, strict=True):
         table[name].append(value)
 
@@ -50,7 +50,7 @@ def _add(table: Table, *row: Any) -> None:
 def _rates(analysis: Analysis, cells: Sequence[Cell], where: str, level: float) -> None:
     have = set(cells[0].moments.names)
     known = [m for m in cls.ROWS if set(m.terms) <= have]
-    rates = [m for m in known if m.hits is not None and m.contrast != "ratio"]
+    rates = [m for m in known if m.hits is not None and not m.is_ratio]
     indices = [m for m in known if m.of is not None]
     rows = [
         {"measure": m.name, "group": str(c.label), **told}

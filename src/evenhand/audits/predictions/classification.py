@@ -5,22 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand._analysis import Analysis
-from evenhand._compare import (
-    against,
-    compare,
-    kept,
-    reference_of,
-    widest,
-    within_strata,
-    worst_subgroup,
-)
+from evenhand._compare import against, compare, kept, reference_of, widest, within_strata, worst_subgroup
 from evenhand._declared import Declared
 from evenhand._labels import Attribute
+from evenhand.audits.predictions.asked import Options
 from evenhand.audits.predictions.cells import all_others
 from evenhand.audits.predictions.claims import label_claims
 from evenhand.audits.predictions.class_cells import ClassCell, Labelled
 from evenhand.audits.predictions.class_exhibits import add_classification, add_conditional
+from evenhand.audits.predictions.continuous import add_continuous
+from evenhand.audits.predictions.inputs import Input
+from evenhand.audits.predictions.selection import law_of_labels
 from evenhand.audits.predictions.sources import Source
+
+
+def labels(given: Input, declared: Declared, analysis: Analysis, options: Options) -> dict[str, int]:
+    """The tables of a law, then the claims; rows read, used and left out."""
+    found = given.labelled(options.positive)
+    if options.law is not None:
+        law_of_labels(found, options, declared, analysis, weighted=given.named.weight is not None)
+    classification(found.only(options.crossing), declared, analysis, measures=options.measures)
+    if given.named.continuous:
+        rows = given.rows(labels=True)
+        favoured = rows.labels["y_pred"].is_level(found.favourable(options.positive)).astype(float)
+        add_continuous(rows, declared, analysis, favoured)
+    return given.counts(found.source)
 
 
 def classification(

@@ -82,7 +82,7 @@ def _performance(measure: Measure, c: Cell, scale: Scale, level: float) -> dict[
     if not np.isfinite(se):
         return {"value": value, "low": None, "high": None}
     low, high = bounds(value, se, level=level)
-    if (measure.log or measure.contrast == "ratio") and value > 0:
+    if (measure.log or measure.is_ratio) and value > 0:
         low, high = (float(value * np.exp(x)) for x in bounds(0.0, se / value, level=level))
     return {"value": value, "low": low, "high": high}
 

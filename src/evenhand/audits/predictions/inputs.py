@@ -4,24 +4,34 @@ asks here."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
 from evenhand._model import FloatArray
 from evenhand._provenance import digest_of
 from evenhand.audits.predictions import class_cells, sources
 from evenhand.audits.predictions.batches import Large, large_file
-from evenhand.audits.predictions.class_cells import Labelled
-from evenhand.audits.predictions.rows import Missing, Named, Rows, gather, rows_of
+from evenhand.audits.predictions.class_cells import Labelled, Positive
+from evenhand.audits.predictions.rows import (
+    Column,
+    Columns,
+    Intake,
+    Named,
+    Progress,
+    Roles,
+    Rows,
+    gather,
+    rows_of,
+)
 from evenhand.audits.predictions.sources import Numbers, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Exposed: TypeAlias = Callable[[FloatArray, FloatArray | None], FloatArray]
 MOST_DIGEST = 200_000
 """Rows of a frame up to which its contents are digested; a file's bytes always are."""
 
@@ -31,17 +41,13 @@ class Input:
     """Data and the roles of its columns.
 
     Args:
-        table: all rows, or None where `large` is a file to stream. tau: the quantile that a model predicts.
-        missing: what becomes of rows without a value. progress: called with (rows read, 0).
+        table: all rows, or None where `large` is a file to stream.
     """
 
     named: Named
     table: pa.Table | None
     large: Large | None
-    analysis: Analysis
-    missing: Missing = "drop"
-    tau: float | None = None
-    progress: Callable[[int, int], None] | None = None
+    intake: Intake
 
     def head(self) -> pa.Table:
         """All rows, or the first batch of a streamed file."""
@@ -49,48 +55,42 @@ class Input:
 
     @cached_property
     def _numbers(self) -> Rows:
-        return rows_of(self.table, self.named, missing=self.missing, analysis=self.analysis).with_tau(
-            self.tau
-        )
+        return self._rows(labels=False).with_tau(self.intake.tau)
 
     @cached_property
     def _labels(self) -> Rows:
-        return rows_of(self.table, self.named, missing=self.missing, analysis=self.analysis, labels=True)
+        return self._rows(labels=True)
+
+    def _rows(self, *, labels: bool) -> Rows:
+        how = self.intake
+        return rows_of(self.table, self.named, missing=how.missing, analysis=how.analysis, labels=labels)
 
     def rows(self, *, labels: bool = False) -> Rows:
         """The validated rows in memory."""
         return self._labels if labels else self._numbers
 
-    def numbers(
-        self,
-        quantiles: list[float],
-        *,
-        crossing: bool,
-        exposed: Callable[[FloatArray, Any], FloatArray] | None,
-    ) -> Numbers:
+    def numbers(self, quantiles: Sequence[float], *, exposed: Exposed | None = None) -> Numbers:
         """Numeric predictions, summed by group.
 
         Args:
             exposed: (predictions, weights) → the exposure of each row, for a ranking.
         """
-        if self.large is None:
-            rows = self.rows()
-            if exposed is not None:
-                rows = rows.with_column("exposure", exposed(rows.columns["y_pred"], rows.weight))
-            return sources.from_rows(rows, quantiles, crossing=crossing)
-        return sources.from_file(
-            self.large, self.named, quantiles, missing=self.missing, analysis=self.analysis, crossing=crossing,
-            tau=self.tau, progress=_over_passes(self.progress),
-        )  # fmt: skip
+        if self.large is not None:
+            return sources.from_file(self.large, self.named, quantiles, self._over_passes)
+        rows = self.rows()
+        if exposed is not None:
+            rows = rows.with_column("exposure", exposed(rows.columns["y_pred"], rows.weight))
+        return sources.from_rows(rows, quantiles, crossing=self.intake.crossing)
 
-    def labelled(self, positive: Any, *, crossing: bool) -> Labelled:
+    def labelled(self, positive: Positive) -> Labelled:
         """Class labels, counted by group."""
-        if self.large is None:
-            return class_cells.from_rows(self.rows(labels=True), positive, crossing=crossing)
-        return class_cells.from_file(
-            self.large, self.named, positive, missing=self.missing, analysis=self.analysis, crossing=crossing,
-            progress=_over_passes(self.progress),
-        )  # fmt: skip
+        if self.large is not None:
+            return class_cells.from_file(self.large, self.named, positive, self._over_passes)
+        return class_cells.from_rows(self.rows(labels=True), positive, crossing=self.intake.crossing)
+
+    @property
+    def _over_passes(self) -> Intake:
+        return replace(self.intake, progress=_over_passes(self.intake.progress))
 
     def not_streamed(self, what: str) -> UsageError:
         """The error of an audit that cannot be made of batches."""
@@ -117,66 +117,53 @@ class Input:
         return digest_of(data, self.table) if file or rows <= MOST_DIGEST else "not taken"
 
 
-def from_user(
-    data: Any,
-    analysis: Analysis,
-    *,
-    y_pred: Any,
-    groups: Any,
-    control: Any,
-    continuous: Any,
-    interval: tuple[str, str] | None,
-    features: Any,
-    missing: Missing,
-    tau: float | None,
-    progress: Callable[[int, int], None] | None,
-    **roles: Any,
-) -> Input:
-    """The roles of columns, from names, arrays or a fitted model; see `gather`.
+def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
+    """Rows in memory, or a large file whose roles are all names of its columns; see `gather`.
 
     Raises:
         DataError, UsageError: as `gather`; `streamed`.
     """
     large = large_file(data)
-    settings: dict[str, Any] = {"missing": missing, "tau": tau, "progress": progress, "analysis": analysis}
-    if large is not None and _plain(y_pred, groups, control, *roles.values()):
-        named = _names(large, y_pred, groups, control, interval, roles)
-        made = Input(named=named, table=None, large=large, **settings)
-        if continuous:
+    if large is not None and _plain(roles):
+        made = Input(named=_names(large, roles), table=None, large=large, intake=intake)
+        if roles.continuous:
             raise made.not_streamed("a continuous attribute")
         return made
-    table, named = gather(
-        data, y_pred=y_pred, groups=groups, control=control, continuous=continuous, interval=interval,
-        features=features, **roles,
-    )  # fmt: skip
-    return Input(named=named, table=table, large=None, **settings)
+    table, named = gather(data, roles)
+    return Input(named=named, table=table, large=None, intake=intake)
 
 
-def _plain(*roles: Any) -> bool:
+def _plain(roles: Roles) -> bool:
     """Whether every role is a column's name."""
-    return all(
-        r is None
-        or isinstance(r, str)
-        or (isinstance(r, list | tuple) and all(isinstance(x, str) for x in r))
-        for r in roles
+    single = (roles.y_pred, roles.y_true, roles.y_score, roles.weight, roles.lists)
+    several = (roles.groups, roles.control)
+    return all(r is None or isinstance(r, str) for r in single) and not any(
+        _texts(r) is None for r in several
     )
 
 
-def _names(
-    large: Large,
-    y_pred: str,
-    groups: Any,
-    control: Any,
-    interval: tuple[str, str] | None,
-    roles: Mapping[str, Any],
-) -> Named:
+def _texts(value: Columns) -> tuple[str, ...] | None:
+    """Names of columns, if all of it is names."""
+    listed = (value,) if isinstance(value, str) else value if isinstance(value, list | tuple) else (None,)
+    texts = tuple(x for x in listed if isinstance(x, str))
+    return texts if len(texts) == len(listed) else None
+
+
+def _text(value: Column | None) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _names(large: Large, roles: Roles) -> Named:
     """The roles of columns of a large file, checked against its schema."""
     named = Named(
-        y_pred=y_pred,
-        groups=(groups,) if isinstance(groups, str) else tuple(groups),
-        control=(control,) if isinstance(control, str) else tuple(control),
-        interval=None if interval is None else (interval[0], interval[1]),
-        **roles,
+        y_pred=str(roles.y_pred),
+        groups=_texts(roles.groups) or (),
+        y_true=_text(roles.y_true),
+        y_score=_text(roles.y_score),
+        control=_texts(roles.control) or (),
+        interval=None if roles.interval is None else (roles.interval[0], roles.interval[1]),
+        weight=_text(roles.weight),
+        lists=_text(roles.lists),
     )
     available = large.columns
     for name in named.all():
@@ -191,7 +178,7 @@ def _names(
     return named
 
 
-def _over_passes(progress: Callable[[int, int], None] | None) -> Callable[[int, int], None] | None:
+def _over_passes(progress: Progress | None) -> Progress | None:
     """Rows read over all passes: each pass counts from 0."""
     if progress is None:
         return None

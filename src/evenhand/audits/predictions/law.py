@@ -13,7 +13,7 @@ from evenhand._analysis import Analysis
 from evenhand._declared import Declared
 from evenhand._errors import UsageError
 from evenhand._labels import Attribute
-from evenhand._model import BoolArray, Exhibit, Factor, FloatArray
+from evenhand._model import BoolArray, Exhibit, Factor, FloatArray, Scalar
 from evenhand.audits.predictions.cells import Cell
 from evenhand.stats.practice import four_fifths
 
@@ -22,6 +22,21 @@ LAWS: Mapping[str, str] = {
     "four-fifths": "US Uniform Guidelines, 29 CFR 1607.4 D",
 }
 SMALL_SHARE = 0.02
+PRACTICE = (
+    "group",
+    "n",
+    "selected",
+    "selection rate",
+    "impact ratio",
+    "low",
+    "high",
+    "under four fifths",
+    "Z",
+    "Z of ln ratio",
+    "Fisher p",
+    "use",
+)
+"""Columns of the four-fifths table."""
 
 
 def check_law(law: str | None) -> str | None:
@@ -79,27 +94,30 @@ def tally_of_cells(cells: Sequence[Cell], everyone: Cell, term: str) -> Tally:
     )
 
 
-def add_law(
-    analysis: Analysis,
-    law: str,
-    tallies: Mapping[Attribute, Tally],
-    declared: Declared,
-    *,
-    weighted: bool,
-    scored: bool,
-    rule: str,
-    at: str = "",
-) -> None:
-    """The tables of one law, one exhibit for each attribute.
+@dataclass(frozen=True, kw_only=True)
+class Selected:
+    """Who is selected by one rule.
 
     Args:
-        tallies: attribute → who is selected, or scores above the median. scored: it is a scoring rate.
-        rule: what "selected" means, in words.
+        tallies: attribute → who is selected, or scores above the median. rule: what "selected" means, in
+            words. scored: it is a scoring rate. at: the rule in a title, where there are several.
     """
-    for attribute, tally in tallies.items():
+
+    tallies: Mapping[Attribute, Tally]
+    rule: str
+    scored: bool = False
+    at: str = ""
+
+
+def add_law(
+    analysis: Analysis, law: str | None, found: Selected, declared: Declared, *, weighted: bool
+) -> None:
+    """The tables of one law, one exhibit for each attribute."""
+    rule, at = found.rule, found.at
+    for attribute, tally in found.tallies.items():
         if law == "ll144":
             analysis.exhibits[f"ll144 {attribute}"] = ll144_table(
-                tally, f"{attribute}", scored=scored, rule=rule
+                tally, f"{attribute}", scored=found.scored, rule=rule
             )
         else:
             named = declared.reference_of(attribute)
@@ -143,8 +161,7 @@ def ll144_table(tally: Tally, attribute: str, *, scored: bool, rule: str) -> Exh
     }
     note = (
         f"{LAWS['ll144']}. {rule}. Impact ratio = {name} of the category ÷ that of the category with the"
-        " highest rate."
-        f" {_whole(unknown)} applicants of unknown category ({_whole(unknown_chosen)} of them"
+        f" highest rate. {_whole(unknown)} applicants of unknown category ({_whole(unknown_chosen)} of them"
         f" {'above the median' if scored else 'selected'}) are not in the table. The rule sets no pass"
         " mark, and neither does this table."
     )
@@ -166,10 +183,9 @@ def practice_table(
     """
     every, chosen = tally.every, tally.selected
     present = [i for i in range(len(tally.levels)) if every[i] > 0]
-    names = ("group", "n", "selected", "selection rate", "impact ratio", "low", "high", "under four fifths", "Z", "Z of ln ratio", "Fisher p", "use")  # fmt: skip
-    table: dict[str, list[Any]] = {k: [] for k in names}
+    title = f"Four-fifths: {attribute}"
     if not present:
-        return Exhibit(title=f"Four-fifths: {attribute}", columns=table, note="No group has rows.")
+        return Exhibit.of(title, [], columns=PRACTICE, note="No group has rows.")
     best = max(present, key=lambda i: chosen[i] / every[i])
     if reference is not None:
         if reference not in tally.levels:
@@ -180,25 +196,27 @@ def practice_table(
                 available=tally.levels,
             )
         best = list(tally.levels).index(reference)
+    rows: list[dict[str, Scalar]] = []
     for i in present:
         found = four_fifths(chosen[i], every[i], chosen[best], every[best], level=level)
-        head = (tally.levels[i], _whole(every[i]), _whole(chosen[i]), found.rate)
-        tail: tuple[Any, ...] = (1.0, None, None, None, None, None, None, "reference")
-        if i != best:
-            under = None if found.ratio is None else found.ratio < 0.8
-            use = "Fisher: small numbers" if found.small else "Z"
-            tail = (found.ratio, found.interval.low, found.interval.high, under, found.z, found.z_ratio, found.fisher_p, use)  # fmt: skip
-        for name, value in zip(names, (*head, *tail), strict=True):
-            table[name].append(value)
+        row: dict[str, Scalar] = {"group": tally.levels[i], "n": _whole(every[i])}
+        row |= {"selected": _whole(chosen[i]), "selection rate": found.rate}
+        if i == best:
+            row |= {"impact ratio": 1.0, "use": "reference"}
+        else:
+            row |= {"impact ratio": found.ratio, "low": found.interval.low, "high": found.interval.high}
+            row |= {"under four fifths": None if found.ratio is None else found.ratio < 0.8, "Z": found.z}
+            row |= {"Z of ln ratio": found.z_ratio, "Fisher p": found.fisher_p}
+            row["use"] = "Fisher: small numbers" if found.small else "Z"
+        rows.append(row)
     note = (
         f"{LAWS['four-fifths']}. {rule}. Ratio to {tally.levels[best]}"
         f" ({'named as the reference' if reference else 'the highest rate'}), {level:.0%} log interval."
-        " |Z| above 1.96 is the 5 %"
-        " level; under 30 people or an expected count under 5 use Fisher's exact test. A ratio under 0.8"
-        " without a small"
-        f" p-value is not evidence of a difference. {_whole(tally.unknown[0])} rows have no group."
+        " |Z| above 1.96 is the 5 % level; under 30 people or an expected count under 5 use Fisher's exact"
+        " test. A ratio under 0.8 without a small p-value is not evidence of a difference."
+        f" {_whole(tally.unknown[0])} rows have no group."
     )
-    return Exhibit(title=f"Four-fifths: {attribute}", columns=table, note=note)
+    return Exhibit.of(title, rows, columns=PRACTICE, note=note)
 
 
 def _whole(value: float) -> float | int:

@@ -17,13 +17,14 @@ from evenhand._model import Estimate
 from evenhand.audits.predictions.cells import Cell, cells_of, everyone, prepare
 from evenhand.audits.predictions.claims import label_claims, number_claims
 from evenhand.audits.predictions.class_cells import (
+    Positive,
     check_labels,
     class_cells,
     class_columns,
     levels_of,
     positive_label,
 )
-from evenhand.audits.predictions.rows import Rows, gather, rows_of
+from evenhand.audits.predictions.rows import Column, Roles, Rows, gather, rows_of
 
 C = TypeVar("C", bound=Cell)
 
@@ -39,18 +40,18 @@ class Sides(TypedDict, total=False):
 
     reference: Any
     of: Any
-    weight: Any
+    weight: Column | None
     level: float
 
 
 def compare(
     measure: str,
-    y_pred: Any,
+    y_pred: Column,
     *,
-    group: Any,
-    y_true: Any = None,
+    group: Column,
+    y_true: Column | None = None,
     q: float = 0.8,
-    positive: Any = None,
+    positive: Positive = None,
     labels: bool = False,
     **sides: Unpack[Sides],
 ) -> Estimate:
@@ -75,7 +76,7 @@ def compare(
     return _numbers(measure, y_pred, y_true, group, q=q, **sides)
 
 
-def disparate_impact(y_pred: Any, *, group: Any, q: float = 0.8, **sides: Unpack[Sides]) -> Estimate:
+def disparate_impact(y_pred: Column, *, group: Column, q: float = 0.8, **sides: Unpack[Sides]) -> Estimate:
     """Selection rate of a group ÷ that of the reference; selected is strictly above quantile q of all
     predictions.
 
@@ -97,7 +98,9 @@ def disparate_impact(y_pred: Any, *, group: Any, q: float = 0.8, **sides: Unpack
     return _numbers(f"disparate impact at q={q:g}", y_pred, None, group, q=q, **sides)
 
 
-def selection_rate_difference(y_pred: Any, *, group: Any, q: float = 0.8, **sides: Unpack[Sides]) -> Estimate:
+def selection_rate_difference(
+    y_pred: Column, *, group: Column, q: float = 0.8, **sides: Unpack[Sides]
+) -> Estimate:
     """Selection rate of a group − that of the reference, Newcombe's interval, Fisher's p; arguments as
     `disparate_impact`.
 
@@ -109,7 +112,7 @@ def selection_rate_difference(y_pred: Any, *, group: Any, q: float = 0.8, **side
     return _numbers(f"selection rate above q={q:g}", y_pred, None, group, q=q, **sides)
 
 
-def average_score_difference(y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Estimate:
+def average_score_difference(y_pred: Column, *, group: Column, **sides: Unpack[Sides]) -> Estimate:
     """Mean prediction of a group − that of the reference, in units of the prediction; Welch's t.
 
     >>> average_score_difference([1, 2, 3, 5], group=list("FFMM"), reference="M").value
@@ -118,7 +121,7 @@ def average_score_difference(y_pred: Any, *, group: Any, **sides: Unpack[Sides])
     return _numbers("average score", y_pred, None, group, **sides)
 
 
-def standardised_mean_difference(y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Estimate:
+def standardised_mean_difference(y_pred: Column, *, group: Column, **sides: Unpack[Sides]) -> Estimate:
     """Cohen's d, variance pooled with ddof 1; p is Welch's.
 
     Source: Cohen (1988).
@@ -129,7 +132,7 @@ def standardised_mean_difference(y_pred: Any, *, group: Any, **sides: Unpack[Sid
     return _numbers("standardised mean difference", y_pred, None, group, **sides)
 
 
-def adverse_impact_auc(y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Estimate:
+def adverse_impact_auc(y_pred: Column, *, group: Column, **sides: Unpack[Sides]) -> Estimate:
     """P(ŷ of the group > ŷ of the reference) + ½P(=), in [0, 1]; DeLong's interval, null ½.
 
     Source: DeLong, DeLong & Clarke-Pearson (1988).
@@ -140,7 +143,7 @@ def adverse_impact_auc(y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Es
     return _numbers("adverse-impact AUC", y_pred, None, group, **sides)
 
 
-def rmse_ratio(y_true: Any, y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Estimate:
+def rmse_ratio(y_true: Column, y_pred: Column, *, group: Column, **sides: Unpack[Sides]) -> Estimate:
     """RMSE of a group ÷ that of the reference, interval on the log scale by the delta method.
 
     >>> rmse_ratio([0, 0, 0, 0], [2, -2, 1, -1], group=list("FFMM"), reference="M").value.__round__(6)
@@ -149,7 +152,7 @@ def rmse_ratio(y_true: Any, y_pred: Any, *, group: Any, **sides: Unpack[Sides]) 
     return _numbers("RMSE", y_pred, y_true, group, **sides)
 
 
-def mae_ratio(y_true: Any, y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Estimate:
+def mae_ratio(y_true: Column, y_pred: Column, *, group: Column, **sides: Unpack[Sides]) -> Estimate:
     """MAE of a group ÷ that of the reference, interval on the log scale by the delta method.
 
     >>> mae_ratio([0, 0, 0, 0], [2, -4, 1, -2], group=list("FFMM"), reference="M").value.__round__(6)
@@ -158,7 +161,9 @@ def mae_ratio(y_true: Any, y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -
     return _numbers("MAE", y_pred, y_true, group, **sides)
 
 
-def mean_residual_difference(y_true: Any, y_pred: Any, *, group: Any, **sides: Unpack[Sides]) -> Estimate:
+def mean_residual_difference(
+    y_true: Column, y_pred: Column, *, group: Column, **sides: Unpack[Sides]
+) -> Estimate:
     """E[ŷ − y] of a group − that of the reference: above 0 the group is over-predicted in comparison.
     Welch's t.
 
@@ -169,7 +174,7 @@ def mean_residual_difference(y_true: Any, y_pred: Any, *, group: Any, **sides: U
 
 
 def concurrent_validity_difference(
-    y_true: Any, y_pred: Any, *, group: Any, **sides: Unpack[Sides]
+    y_true: Column, y_pred: Column, *, group: Column, **sides: Unpack[Sides]
 ) -> Estimate:
     """Pearson's r(y, ŷ) of a group − that of the reference; Fisher's z test, Zou's interval.
 
@@ -181,7 +186,7 @@ def concurrent_validity_difference(
 
 
 def selection_rate_ratio(
-    y_pred: Any, *, group: Any, positive: Any = None, **sides: Unpack[Sides]
+    y_pred: Column, *, group: Column, positive: Positive = None, **sides: Unpack[Sides]
 ) -> Estimate:
     """Disparate impact of class labels: P(ŷ = positive) of a group ÷ that of the reference.
 
@@ -195,7 +200,7 @@ def selection_rate_ratio(
 
 
 def equal_opportunity_difference(
-    y_true: Any, y_pred: Any, *, group: Any, positive: Any = None, **sides: Unpack[Sides]
+    y_true: Column, y_pred: Column, *, group: Column, positive: Positive = None, **sides: Unpack[Sides]
 ) -> Estimate:
     """True positive rate of a group − that of the reference, Newcombe's interval.
 
@@ -210,7 +215,7 @@ def equal_opportunity_difference(
 
 
 def equalised_odds_difference(
-    y_true: Any, y_pred: Any, *, group: Any, positive: Any = None, **sides: Unpack[Sides]
+    y_true: Column, y_pred: Column, *, group: Column, positive: Positive = None, **sides: Unpack[Sides]
 ) -> Estimate:
     """The larger of the TPR and FPR gaps, Bonferroni for two.
 
@@ -225,7 +230,13 @@ def equalised_odds_difference(
 
 
 def _numbers(
-    measure: str, y_pred: Any, y_true: Any, group: Any, *, q: float = 0.8, **sides: Unpack[Sides]
+    measure: str,
+    y_pred: Column,
+    y_true: Column | None,
+    group: Column,
+    *,
+    q: float = 0.8,
+    **sides: Unpack[Sides],
 ) -> Estimate:
     if not 0 < q < 1:
         raise UsageError(
@@ -239,7 +250,13 @@ def _numbers(
 
 
 def _labels(
-    measure: str, y_pred: Any, y_true: Any, group: Any, *, positive: Any = None, **sides: Unpack[Sides]
+    measure: str,
+    y_pred: Column,
+    y_true: Column | None,
+    group: Column,
+    *,
+    positive: Positive = None,
+    **sides: Unpack[Sides],
 ) -> Estimate:
     rows = _rows(y_pred, y_true, group, sides.get("weight"), labels=True)
     check_labels(rows.labels["y_pred"].levels)
@@ -248,11 +265,12 @@ def _labels(
     return _pair(label_claims(cells[0].moments.names, Declared()), measure, cells, sides)
 
 
-def _rows(y_pred: Any, y_true: Any, group: Any, weight: Any, *, labels: bool) -> Rows:
+def _rows(
+    y_pred: Column, y_true: Column | None, group: Column, weight: Column | None, *, labels: bool
+) -> Rows:
     truth, weights = (None if v is None else np.asarray(v) for v in (y_true, weight))
-    table, named = gather(
-        None, groups={"group": group}, y_pred=np.asarray(y_pred), y_true=truth, weight=weights
-    )
+    roles = Roles(groups={"group": group}, y_pred=np.asarray(y_pred), y_true=truth, weight=weights)
+    table, named = gather(None, roles)
     return rows_of(table, named, missing="drop", analysis=Analysis(), labels=labels)
 
 

@@ -13,7 +13,7 @@ from evenhand._estimate import Evidence
 from evenhand._judge import judge
 from evenhand._labels import Label
 from evenhand._model import Estimate, Exhibit, Factor, Finding, FloatArray
-from evenhand.audits.predictions.rows import gather, rows_of
+from evenhand.audits.predictions.rows import Column, Columns, Roles, gather, rows_of
 from evenhand.measures.notebook import notebook_table
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def regression_table(
     data: Any = None,
     *,
-    y_true: Any,
-    y_pred: Any,
-    group: Any,
+    y_true: Column,
+    y_pred: Column,
+    group: Columns,
     minority: str | None = None,
     reference: str | None = None,
 ) -> pa.Table:
@@ -48,8 +48,8 @@ def regression_table(
     """
     import pyarrow as pa
 
-    groups: Any = group if isinstance(group, str | Mapping) else {"group": group}
-    table, named = gather(data, y_true=y_true, y_pred=y_pred, groups=groups)
+    groups: Columns = group if isinstance(group, str | Mapping) else {"group": group}
+    table, named = gather(data, Roles(y_true=y_true, y_pred=y_pred, groups=groups))
     rows = rows_of(table, named, missing="drop", analysis=Analysis())
     if "y_true" not in rows.columns:
         raise UsageError(

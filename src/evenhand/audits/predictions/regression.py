@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,30 +21,50 @@ from evenhand._compare import (
 from evenhand._declared import Declared
 from evenhand._labels import Attribute
 from evenhand.audits.predictions import exhibits
+from evenhand.audits.predictions.asked import Options, Task, is_notebook
 from evenhand.audits.predictions.bootstrap import add_bootstrap
 from evenhand.audits.predictions.cells import Cell, all_others
 from evenhand.audits.predictions.claims import number_claims, number_measures
-from evenhand.audits.predictions.sources import Numbers, Source
+from evenhand.audits.predictions.continuous import add_continuous
+from evenhand.audits.predictions.inputs import Input
+from evenhand.audits.predictions.notebook import add_notebook
+from evenhand.audits.predictions.ranking import ranked_lists
+from evenhand.audits.predictions.selection import law_of_numbers, law_quantiles
+from evenhand.audits.predictions.sources import Compared, Numbers, Source
 from evenhand.audits.predictions.thresholds import add_suggestion
+from evenhand.measures.ranking import exposure
 
 TINY = 5
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What may be asked of an audit of numbers besides its claims.
-
-    Args:
-        quantiles: of everyone's scores, above which people count as selected. measures: names of claims to
-            keep.
-        suggest: add the thresholds that keep the impact ratio in its band. replicates: of the bootstrap
-            check.
-    """
-
-    quantiles: Sequence[float]
-    measures: str | Sequence[str] = "default"
-    suggest: bool = False
-    replicates: int = 0
+def numbers(
+    given: Input, declared: Declared, analysis: Analysis, options: Options, *, task: Task
+) -> dict[str, int]:
+    """A regression, a ranking, ranked lists, or the table of the 2022 notebook; rows read, used and left
+    out."""
+    named, notebook, law = given.named, is_notebook(options.measures), options.law
+    if given.large is not None and (notebook or task == "ranking"):
+        raise given.not_streamed("the notebook's table" if notebook else "a ranking")
+    counts = {}
+    plain = not notebook and named.lists is None
+    if named.groups and (plain or law is not None):
+        at = [*options.quantiles, *law_quantiles(law, options.quantiles)]
+        ranked = (lambda p, w: exposure(p, w)) if task == "ranking" else None
+        found = given.numbers([*dict.fromkeys(at)], exposed=ranked)
+        counts = given.counts(found.source)
+        if law is not None:
+            law_of_numbers(found, options, declared, analysis, weighted=named.weight is not None)
+        if plain:
+            regression(found.only(options.crossing), declared, analysis, options)
+    if given.large is None:
+        rows = given.rows()
+        if notebook:
+            add_notebook(analysis, rows.columns, rows.groups, declared.reference)
+        elif rows.lists is not None:
+            ranked_lists(rows, rows.lists, declared, analysis, crossing=options.crossing)
+        add_continuous(rows, declared, analysis, rows.columns["y_pred"])
+        counts = counts or given.counts_of(rows)
+    return counts
 
 
 def regression(found: Numbers, declared: Declared, analysis: Analysis, options: Options) -> None:
@@ -68,13 +87,14 @@ def regression(found: Numbers, declared: Declared, analysis: Analysis, options: 
         if attribute.crossed:
             analysis.findings += worst_subgroup(cells, all_others(cells), claims, declared, attribute)
         exhibits.add_regression(analysis, found, cells, reference, declared, options.quantiles)
+        of = Compared(attribute=attribute, cells=cells, reference=reference)
         if options.suggest:
-            add_suggestion(analysis, scale, cells, attribute, options.quantiles, level=declared.level)
+            add_suggestion(analysis, scale, of, options.quantiles, level=declared.level)
         if options.replicates:
             rows = [r for r in number_measures(scale, options.quantiles) if kept_row(r.name, claims)]
-            add_bootstrap(analysis, found, attribute, reference, rows, declared, options.replicates)
+            add_bootstrap(analysis, found, of, rows, declared, options.replicates)
         for name in source.strata:
-            _strata(source, attribute, name, reference, claims, declared, analysis)
+            _strata(source, of, name, claims, declared, analysis)
 
 
 def kept_row(name: str, claims: Sequence[Claim[Cell]]) -> bool:
@@ -84,14 +104,14 @@ def kept_row(name: str, claims: Sequence[Claim[Cell]]) -> bool:
 
 def _strata(
     source: Source[Cell],
-    attribute: Attribute,
+    of: Compared[Cell],
     name: str,
-    reference: Cell,
     claims: Sequence[Claim[Cell]],
     declared: Declared,
     analysis: Analysis,
 ) -> None:
     """The claims within each level of a legitimate factor, and pooled over the levels."""
+    attribute, reference = of.attribute, of.reference
     strata = []
     for level in source.strata[name]:
         cells = source.cells(attribute, (name, level))
@@ -114,7 +134,8 @@ def _remark(cells: Sequence[Cell], attribute: Attribute, analysis: Analysis) -> 
             )
             analysis.note("tiny-group", text, warning=True)
     if len(cells) < 2:
-        text = f"{attribute} has {len(cells)} group{'s' * (len(cells) != 1)} with rows: there is nothing to compare."
+        groups = f"{len(cells)} group{'s' * (len(cells) != 1)}"
+        text = f"{attribute} has {groups} with rows: there is nothing to compare."
         analysis.note("one-group", text, warning=True)
 
 
@@ -122,5 +143,9 @@ def _notice(everyone: Cell, analysis: Analysis) -> None:
     scores = everyone.scores
     if int(np.count_nonzero(scores.weight)) == 1:
         value = float(scores.values[int(np.argmax(scores.weight))])
-        text = f"Every prediction is {value:g}: a model that says the same of everyone shows nothing about groups."
-        analysis.note("constant-predictions", text, warning=True)
+        analysis.note(
+            "constant-predictions",
+            f"Every prediction is {value:g}: a model that says the same of everyone shows nothing about"
+            " groups.",
+            warning=True,
+        )

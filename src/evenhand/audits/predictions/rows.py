@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,65 @@ if TYPE_CHECKING:
 
 Missing: TypeAlias = Literal["drop", "error", "group"]
 MISSING: tuple[Missing, ...] = ("drop", "error", "group")
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with (rows read, 0)."""
+Column: TypeAlias = npt.ArrayLike | Sequence[object]
+"""What a user gives for a role: a column's name, or the values themselves."""
+Columns: TypeAlias = Column | Mapping[str, Column]
+"""What a user gives for roles that several columns play: names, or name → values."""
+Chosen: TypeAlias = slice | npt.NDArray[np.intp]
+"""Rows picked out of all."""
 MOST_GROUPS = 200
 """More distinct labels than this are a feature or an identifier, not groups to compare."""
+
+
+@runtime_checkable
+class Fitted(Protocol):
+    """A model that is asked for the rows of a frame."""
+
+    def predict(self, frame: Any, /) -> Any:
+        """One prediction a row."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """What the user gave for each role.
+
+    Args:
+        y_pred: a name, an array, or a fitted model with ``predict``, asked for the rows of the data.
+        y_true, y_score, weight, lists: names or arrays. groups, control, continuous: names, or a mapping of
+            name → array.
+        interval: names of the lower and upper bound. features: columns that a model is asked with.
+    """
+
+    y_pred: Column | Fitted
+    groups: Columns = ()
+    y_true: Column | None = None
+    y_score: Column | None = None
+    weight: Column | None = None
+    lists: Column | None = None
+    control: Columns = ()
+    continuous: Columns = ()
+    interval: tuple[str, str] | None = None
+    features: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intake:
+    """How rows are taken in, wherever they come from.
+
+    Args:
+        analysis: takes the notes. missing: what becomes of rows without a value. tau: the quantile that a
+            model predicts. crossing: the combinations of all groups are summed too. progress: of a streamed
+            file.
+    """
+
+    analysis: Analysis
+    missing: Missing = "drop"
+    tau: float | None = None
+    crossing: bool = False
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,68 +163,30 @@ class Rows:
         return self if tau is None else self.with_column("tau", np.full(len(self), tau))
 
 
-def gather(
-    data: Any,
-    *,
-    y_pred: Any,
-    y_true: Any = None,
-    y_score: Any = None,
-    groups: Any,
-    weight: Any = None,
-    control: Any = (),
-    continuous: Any = (),
-    interval: tuple[str, str] | None = None,
-    features: Sequence[str] | None = None,
-    lists: Any = None,
-) -> tuple[pa.Table, Named]:
+def gather(data: Any, roles: Roles) -> tuple[pa.Table, Named]:
     """A table and the roles of its columns, from names, arrays or a fitted model.
 
     Args:
         data: anything `read_table` reads, or None where every role is given as an array.
-        y_pred: a column's name, an array, or a fitted model with ``predict``, asked for the rows of `data`.
-        groups, control: names, or a mapping of name → array.
 
     Raises:
         DataError, UsageError: see `read_table`; `no-groups`, `unequal-lengths`.
     """
     table = None if data is None else read_table(data)
-    added: dict[str, Any] = {}
-    if hasattr(y_pred, "predict"):
-        table, y_pred, y_score = _predicted(table, data, y_pred, y_score, features)
-
-    def role(value: Any, name: str) -> str | None:
-        if value is None or isinstance(value, str):
-            return value
-        added[name] = value
-        return name
-
-    def roles(value: Any, name: str) -> tuple[str, ...]:
-        if isinstance(value, Mapping):
-            added.update(value)
-            return tuple(value)
-        if isinstance(value, str):
-            return (value,)
-        listed = list(value)
-        if all(isinstance(v, str) for v in listed) and (
-            table is not None
-            and (not listed or listed[0] in table.column_names or len(listed) < table.num_rows)
-        ):
-            return tuple(listed)
-        if not listed:
-            return ()
-        added[name] = value
-        return (name,)
-
+    y_pred, y_score = roles.y_pred, roles.y_score
+    if isinstance(y_pred, Fitted):
+        y_pred, y_score = _predicted(table, data, y_pred, roles)
+    added: dict[str, Column] = {}
     named = Named(
-        y_pred=role(y_pred, "y_pred") or "y_pred",
-        y_true=role(y_true, "y_true"),
-        y_score=role(y_score, "y_score"),
-        weight=role(weight, "weight"),
-        groups=roles(groups, "group"),
-        control=roles(control, "control"),
-        continuous=roles(continuous, "continuous"),
-        interval=interval,
-        lists=role(lists, "list"),
+        y_pred=_role(y_pred, "y_pred", added) or "y_pred",
+        y_true=_role(roles.y_true, "y_true", added),
+        y_score=_role(y_score, "y_score", added),
+        weight=_role(roles.weight, "weight", added),
+        groups=_roles(roles.groups, "group", table, added),
+        control=_roles(roles.control, "control", table, added),
+        continuous=_roles(roles.continuous, "continuous", table, added),
+        interval=roles.interval,
+        lists=_role(roles.lists, "list", added),
     )
     if not (named.groups or named.continuous):
         raise UsageError(
@@ -179,12 +198,42 @@ def gather(
     return whole.select(named.all()), named
 
 
-def _joined(table: Any, added: Mapping[str, Any]) -> pa.Table:
+def _role(value: Column | None, name: str, added: dict[str, Column]) -> str | None:
+    """The column's name; an array is `added` under the role's."""
+    if value is None or isinstance(value, str):
+        return value
+    added[name] = value
+    return name
+
+
+def _roles(value: Columns, name: str, table: pa.Table | None, added: dict[str, Column]) -> tuple[str, ...]:
+    """The columns' names; arrays are `added`, one alone under the role's name."""
+    if isinstance(value, Mapping):
+        added.update(value)
+        return tuple(value)
+    if isinstance(value, str):
+        return (value,)
+    listed = list(cast("Iterable[object]", value))
+    names = tuple(v for v in listed if isinstance(v, str))
+    if len(names) == len(listed) and (
+        table is not None and (not names or names[0] in table.column_names or len(names) < table.num_rows)
+    ):
+        return names
+    if not listed:
+        return ()
+    added[name] = value
+    return (name,)
+
+
+def _joined(table: pa.Table | None, added: Mapping[str, Column]) -> pa.Table:
     if not added:
         if table is None:
             raise UsageError("no-data", "no data are given", expected="data=, or arrays for every role")
         return table
-    extra = read_table({name: v if isinstance(v, np.ndarray) else list(v) for name, v in added.items()})
+    arrays = {
+        n: v if isinstance(v, np.ndarray) else list(cast("Iterable[object]", v)) for n, v in added.items()
+    }
+    extra = read_table(arrays)
     if table is None:
         return extra
     if table.num_rows != extra.num_rows:
@@ -201,12 +250,13 @@ def _joined(table: Any, added: Mapping[str, Any]) -> pa.Table:
 
 
 def _predicted(
-    table: Any, data: Any, model: Any, y_score: Any, features: Sequence[str] | None
-) -> tuple[Any, Any, Any]:
+    table: pa.Table | None, data: Any, model: Fitted, roles: Roles
+) -> tuple[FloatArray, Column | None]:
     """Ask a fitted model for the rows of `data`; the probability of its second class too where it has two."""
     if table is None:
         raise UsageError("no-data", "a fitted model needs the rows to predict", expected="data=")
-    names = list(features) if features is not None else list(getattr(model, "feature_names_in_", ()))
+    own = getattr(model, "feature_names_in_", None)
+    names = list(roles.features if roles.features is not None else () if own is None else own)
     if not names:
         raise UsageError(
             "no-features",
@@ -217,14 +267,14 @@ def _predicted(
     for name in names:
         require(table, name)
     frame = data[names] if hasattr(data, "iloc") else table.select(names).to_pandas()
-    if not hasattr(model, "feature_names_in_"):
+    if own is None:
         frame = frame.to_numpy()
-    predicted = np.asarray(model.predict(frame))
+    predicted, y_score = np.asarray(model.predict(frame)), roles.y_score
     if y_score is None and hasattr(model, "predict_proba"):
         chances = np.asarray(model.predict_proba(frame))
         if chances.ndim == 2 and chances.shape[1] == 2:
             y_score = chances[:, 1]
-    return table, predicted, y_score
+    return predicted, y_score
 
 
 def rows_of(

@@ -13,7 +13,7 @@ from evenhand._analysis import Analysis
 from evenhand._errors import DataError
 from evenhand._labels import Attribute, Grouped, Label, groupings, in_natural_order
 from evenhand._model import BoolArray, Factor, FloatArray
-from evenhand.audits.predictions.batches import Large, Progress, batches, numbers_only
+from evenhand.audits.predictions.batches import Large, batches, numbers_only
 from evenhand.audits.predictions.cells import (
     EVERYONE,
     Cell,
@@ -27,7 +27,7 @@ from evenhand.audits.predictions.cells import (
     prepare,
     term_names,
 )
-from evenhand.audits.predictions.rows import Missing, Named, Rows, check_weights
+from evenhand.audits.predictions.rows import Intake, Named, Rows, check_weights
 from evenhand.stats.histogram import weighted_quantile
 
 FINE = 1 << 20
@@ -85,6 +85,15 @@ class Source(Generic[S]):
     def only(self, crossing: bool) -> Source[S]:
         """Without the crossed attribute, unless it is asked for."""
         return self if crossing else replace(self, attributes=[a for a in self.attributes if not a.crossed])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared(Generic[S]):
+    """The groups of one attribute, and the one that the others are held against."""
+
+    attribute: Attribute
+    cells: Sequence[S]
+    reference: S
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +183,6 @@ def _levels(strata: Iterable[Stratum]) -> dict[str, list[str]]:
 
 
 # --- numbers
-# --------------------------------------------------------------------------------------------------------
 
 
 def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Numbers:
@@ -198,34 +206,24 @@ def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Numb
     )
 
 
-def from_file(
-    large: Large,
-    named: Named,
-    quantiles: Sequence[float],
-    *,
-    missing: Missing,
-    analysis: Analysis,
-    crossing: bool,
-    tau: float | None = None,
-    progress: Progress | None = None,
-) -> Numbers:
+def from_file(large: Large, named: Named, quantiles: Sequence[float], intake: Intake) -> Numbers:
     """A large file in passes of batches: range (unless the file states it), quantiles twice, sums. Only one
     batch and the sums are held.
 
     A histogram of `FINE` equal bins between the lowest and highest prediction shows which bins hold the
-    quantiles, the
-    next pass keeps the distinct predictions in these: thresholds are exact, unless a bin holds more than
-    `MOST_DISTINCT`. Scores are kept in `BINS`: the note says how wide a bin is.
+    quantiles, the next pass keeps the distinct predictions in these: thresholds are exact, unless a bin holds
+    more than `MOST_DISTINCT`. Scores are kept in `BINS`: the note says how wide a bin is.
 
     Raises:
         DataError: as `rows_of`.
     """
+    missing, analysis = intake.missing, intake.analysis
     next(batches(large, named, missing=missing))  # what is wrong with a column is said before the first pass
     numeric = numbers_only(named)
 
     def again(which: Named, notes: Analysis | None = None) -> Iterator[Rows]:
-        for rows in batches(large, which, missing=missing, progress=progress, analysis=notes):
-            yield rows.with_tau(tau)
+        for rows in batches(large, which, missing=missing, progress=intake.progress, analysis=notes):
+            yield rows.with_tau(intake.tau)
 
     stated = large.ranges(named.y_pred)
     low, high = _span(again(numeric)) if stated is None else stated
@@ -257,7 +255,7 @@ def from_file(
         f"{used + left:,} rows were streamed. Sums are exact, thresholds {how}, and scores (of AUC, distances"
         f" and curves) to ±{scale.error:.3g} in units of the prediction.",
     )
-    return Numbers(scale=scale, source=_sums(again(named, analysis), scale, crossing))
+    return Numbers(scale=scale, source=_sums(again(named, analysis), scale, intake.crossing))
 
 
 def _sums(parts: Iterator[Rows], scale: Scale, crossing: bool) -> Source[Cell]:

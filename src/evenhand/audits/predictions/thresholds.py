@@ -3,69 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._labels import Attribute
-from evenhand._model import Exhibit, FloatArray
+from evenhand._model import Exhibit, FloatArray, Scalar
 from evenhand.audits.predictions.cells import Cell, Scale
+from evenhand.audits.predictions.sources import Compared
 from evenhand.stats.curves import ENOUGH, FOUR_FIFTHS
 from evenhand.stats.practice import four_fifths
+
+COLUMNS = (
+    "wanted quantile",
+    "wanted threshold",
+    "wanted share selected",
+    "impact ratio there",
+    "suggested threshold",
+    "share selected",
+    "cost in selection rate",
+    "impact ratio",
+    "low",
+    "high",
+    "lowest",
+    "highest",
+)
 
 
 def add_suggestion(
     analysis: Analysis,
     scale: Scale,
-    cells: Sequence[Cell],
-    attribute: Attribute,
+    of: Compared[Cell],
     quantiles: Sequence[float],
     *,
     level: float,
-    band: tuple[float, float] = FOUR_FIFTHS,
 ) -> None:
     """For each quantile the nearest threshold at which the worst-off group's ratio to the best-off is inside
     the band."""
-    names = ("wanted quantile", "wanted threshold", "wanted share selected", "impact ratio there", "suggested threshold",
-             "share selected", "cost in selection rate", "impact ratio", "low", "high", "lowest", "highest")  # fmt: skip
-    table: dict[str, list[Any]] = {k: [] for k in names}
+    cells, least = of.cells, FOUR_FIFTHS[0]
+    rows: list[dict[str, Scalar]] = []
     grid, rates, share = _rates(cells)
     with np.errstate(invalid="ignore", divide="ignore"):
         worst = rates.min(axis=0) / rates.max(axis=0)
     fewest = min(c.scores.n_effective for c in cells)
-    good = (worst >= band[0]) & (share * fewest >= ENOUGH) & (share < 1)
+    good = (worst >= least) & (share * fewest >= ENOUGH) & (share < 1)
     for q in quantiles:
         at = scale.thresholds[q]
         own = np.array([c.scores.share_above([at])[0] for c in cells])
         total = float(np.average(own, weights=[c.scores.total for c in cells]))
         here = float(own.min() / own.max()) if own.max() > 0 else None
-        row: list[Any] = [q, at, total, here]
+        row: dict[str, Scalar] = dict(zip(COLUMNS, (q, at, total, here), strict=False))
         if good.any():
             index = np.flatnonzero(good)
             pick = int(index[np.argmin(np.abs(share[index] - total))])
-            low_cell, high_cell = cells[int(rates[:, pick].argmin())], cells[int(rates[:, pick].argmax())]
-            low_n, high_n = low_cell.scores.n_effective, high_cell.scores.n_effective
-            found = four_fifths(
-                rates[:, pick].min() * low_n, low_n, rates[:, pick].max() * high_n, high_n, level=level
-            )
-            row += [float(grid[pick]), float(share[pick]), float(share[pick]) - total, float(worst[pick]),
-                    found.interval.low, found.interval.high, str(low_cell.label), str(high_cell.label)]  # fmt: skip
-        else:
-            row += [None] * 8
-        for name, value in zip(names, row, strict=True):
-            table[name].append(value)
-    analysis.exhibits[f"suggested thresholds by {attribute}"] = Exhibit(
-        title=f"Thresholds that keep the impact ratio in its band, {attribute}",
-        columns=table,
+            chosen = float(share[pick])
+            row |= {"suggested threshold": float(grid[pick]), "share selected": chosen}
+            row |= {"cost in selection rate": chosen - total, "impact ratio": float(worst[pick])}
+            row |= _there(cells, rates[:, pick], level)
+        rows.append(row)
+    analysis.exhibits[f"suggested thresholds by {of.attribute}"] = Exhibit.of(
+        f"Thresholds that keep the impact ratio in its band, {of.attribute}",
+        rows,
+        columns=COLUMNS,
         note="For each wanted quantile the threshold nearest in selection rate, the same for everyone, at"
-        " which the lowest"
-        f" group's rate is at least {band[0]:g} of the highest. The cost is the change of the share of"
-        " people selected. Chosen"
-        " on these very data, so a new sample will give another ratio: the interval (Katz, not corrected"
-        " for the choice)"
-        " shows how far. Empty where no threshold with enough people keeps the ratio.",
+        f" which the lowest group's rate is at least {least:g} of the highest. The cost is the change"
+        " of the share of people selected. Chosen on these very data, so a new sample will give another"
+        " ratio: the interval (Katz, not corrected for the choice) shows how far. Empty where"
+        " no threshold with enough people keeps the ratio.",
     )
+
+
+def _there(cells: Sequence[Cell], rates: FloatArray, level: float) -> dict[str, Scalar]:
+    """The interval of the lowest rate over the highest, and whose they are."""
+    low, high = int(rates.argmin()), int(rates.argmax())
+    few, many = cells[low].scores.n_effective, cells[high].scores.n_effective
+    found = four_fifths(rates[low] * few, few, rates[high] * many, many, level=level).interval
+    names = {"lowest": str(cells[low].label), "highest": str(cells[high].label)}
+    return {"low": found.low, "high": found.high, **names}
 
 
 def _rates(cells: Sequence[Cell]) -> tuple[FloatArray, FloatArray, FloatArray]:

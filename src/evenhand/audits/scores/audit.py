@@ -15,7 +15,7 @@ from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
 from evenhand.audits.scores.claims import Question
 from evenhand.audits.scores.notes import note_rows, unscored
-from evenhand.audits.scores.rows import Roles, nested_unit, observations_of, table_of
+from evenhand.audits.scores.rows import ScoreColumns, nested_unit, observations_of, table_of
 from evenhand.audits.scores.sections import add_sections
 
 
@@ -66,7 +66,7 @@ def audit_scores(
     0.0
     """
     table = table_of(data, probes)
-    roles = Roles(
+    roles = ScoreColumns(
         scores=_names(scores),
         groups=_names(groups),
         units=_names(units),

@@ -6,10 +6,10 @@ import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand._model import Observations
-from evenhand.audits.scores.rows import Roles
+from evenhand.audits.scores.rows import ScoreColumns
 
 
-def note_rows(observations: Observations, roles: Roles, analysis: Analysis) -> None:
+def note_rows(observations: Observations, roles: ScoreColumns, analysis: Analysis) -> None:
     """Everything that recorded rows bring up."""
     if twice := _repeated_rows(observations, roles):
         analysis.note(
@@ -53,7 +53,7 @@ def unscored(observations: Observations, score: str) -> int:
     return int((~np.isfinite(observations.columns[score])).sum())
 
 
-def _repeated_rows(observations: Observations, roles: Roles) -> int:
+def _repeated_rows(observations: Observations, roles: ScoreColumns) -> int:
     """Rows that repeat another in every column used; 0 where there are no units to tell rows apart."""
     if not observations.units:
         return 0

@@ -31,7 +31,7 @@ YES_AND_NO = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Roles:
+class ScoreColumns:
     """Which columns of a table hold what; the names are those of the audit's keywords."""
 
     scores: tuple[str, ...]
@@ -49,7 +49,7 @@ def table_of(data: Any, probes: str | os.PathLike[str] | None) -> pa.Table:
     return read_table(data)
 
 
-def observations_of(table: pa.Table, roles: Roles) -> Observations:
+def observations_of(table: pa.Table, roles: ScoreColumns) -> Observations:
     """The columns that play a role; what is no number stands as NaN among the scores."""
     optional = [name for name in (roles.strata, roles.labels, roles.weight) if name is not None]
     for name in (*roles.scores, *roles.groups, *roles.units, *optional):
@@ -84,7 +84,7 @@ def _binary(table: pa.Table, name: str) -> FloatArray:
     )
 
 
-def nested_unit(observations: Observations, roles: Roles) -> str | None:
+def nested_unit(observations: Observations, roles: ScoreColumns) -> str | None:
     """The unit whose levels each belong to one group only (names), if any."""
     groups = [observations.groups[a].codes for a in roles.groups]
     for unit in roles.units:
