@@ -17,6 +17,7 @@ import typer
 from typer import Argument
 
 from evenhand._errors import UsageError
+from evenhand._provenance import PACKAGES
 from evenhand._version import __version__
 from evenhand.audits import AUDITS
 
@@ -48,9 +49,8 @@ def _subjects() -> list[tuple[str, str]]:
     for name in sorted(SUBJECTS):
         package, extra = EXTRAS.get(name, ("", ""))
         missing = bool(package) and importlib.util.find_spec(package) is None
-        rows.append(
-            (name, ABOUT.get(name, "") + (f" [needs: pip install 'evenhand[{extra}]']" if missing else ""))
-        )
+        needs = f" [needs: pip install 'evenhand[{extra}]']" if missing else ""
+        rows.append((name, ABOUT.get(name, "") + needs))
     return rows
 
 
@@ -77,10 +77,8 @@ def _datasets() -> list[tuple[str, str]]:
     from evenhand.plans.templates import SHIPPED as TEMPLATES
     from evenhand.texts import SHIPPED as TEXTS
 
-    return [
-        *sorted(TEXTS.items()),
-        *((name, f"templates: {about}") for name, about in sorted(TEMPLATES.items())),
-    ]
+    shipped = [(name, f"templates: {about}") for name, about in sorted(TEMPLATES.items())]
+    return [*sorted(TEXTS.items()), *shipped]
 
 
 LISTS = {
@@ -98,17 +96,7 @@ def doctor() -> None:
     typer.echo(f"python     {platform.python_version()} ({sys.executable})")
     typer.echo(f"platform   {platform.platform()}, {os.cpu_count()} cores")
     typer.echo(f"sqlite     {sqlite3.sqlite_version}")
-    for name in [
-        "numpy",
-        "scipy",
-        "pyarrow",
-        "narwhals",
-        "vaderSentiment",
-        "textblob",
-        "pandas",
-        "polars",
-        "scikit-learn",
-    ]:
+    for name in (*PACKAGES, "narwhals", "vaderSentiment", "textblob", "pandas", "polars", "scikit-learn"):
         try:
             typer.echo(f"{name:<10} {version(name)}")
         except PackageNotFoundError:

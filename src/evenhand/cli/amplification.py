@@ -55,9 +55,8 @@ def register(app: typer.Typer) -> None:
         epilog="Example: evenhand amplification train_captions.json generated.json --item umbrella,tie --out"
         " out/",
     )(amplification)
-    app.command("balance", epilog="Example: evenhand balance train_captions.json --alpha 2 --to kept.jsonl")(
-        balance_command
-    )
+    epilog = "Example: evenhand balance train_captions.json --alpha 2 --to kept.jsonl"
+    app.command("balance", epilog=epilog)(balance_command)
 
 
 def amplification(

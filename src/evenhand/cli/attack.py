@@ -23,9 +23,8 @@ def register(app: typer.Typer) -> None:
         " --embeddings"
         " glove.txt --direction woman-man --direction man-woman --out out/",
     )(attack)
-    app.command(
-        "annotation", epilog="Example: evenhand annotation out/result.json --sheet sheet.csv --key key.csv"
-    )(annotation)
+    epilog = "Example: evenhand annotation out/result.json --sheet sheet.csv --key key.csv"
+    app.command("annotation", epilog=epilog)(annotation)
 
 
 def attack(
@@ -150,9 +149,5 @@ def annotation(
     if read is None:
         return
     for row in adjusted(Result.from_json(result), read, key).rows():
-        typer.echo(
-            "  ".join(
-                f"{name}: {value:.3f}" if isinstance(value, float) else f"{name}: {value}"
-                for name, value in row.items()
-            )
-        )
+        shown = {name: f"{value:.3f}" if isinstance(value, float) else value for name, value in row.items()}
+        typer.echo("  ".join(f"{name}: {value}" for name, value in shown.items()))

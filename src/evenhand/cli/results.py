@@ -30,9 +30,8 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command("report", epilog="Example: evenhand report result.json --html -o report.html")(report)
     app.command("check", epilog="Example: evenhand check result.json --fail-on disparity")(check)
-    app.command("compare", epilog="Example: evenhand compare before/result.json after/result.json")(
-        compare_results
-    )
+    epilog = "Example: evenhand compare before/result.json after/result.json"
+    app.command("compare", epilog=epilog)(compare_results)
 
 
 ALIASES = {"text": "terminal"}
@@ -82,10 +81,8 @@ def check(
     bad = [f for f in loaded.findings if f.verdict in failing]
     for finding in bad:
         e = finding.estimate
-        given = f" ({e.given})" if e.given else ""
-        typer.echo(
-            f"{finding.verdict}: {e.measure}, {e.group} against {e.reference}{given}: {finding.because}"
-        )
+        where = f"{e.group} against {e.reference}" + (f" ({e.given})" if e.given else "")
+        typer.echo(f"{finding.verdict}: {e.measure}, {where}: {finding.because}")
     empty = _unjudged(loaded)
     counted = ", ".join(f"{n} {verdict}" for verdict, n in loaded.verdicts.items())
     typer.echo(f"failed: {empty}" if empty else f"{'failed' if bad else 'passed'}: {counted}")

@@ -9,16 +9,7 @@ from functools import partial
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._compare import (
-    Claim,
-    Pair,
-    against,
-    every_pair,
-    evidence_of,
-    side_named,
-    widest,
-    widest_of,
-)
+from evenhand._compare import Claim, Pair, against, every_pair, evidence_of, side_named, widest, widest_of
 from evenhand._declared import Declared
 from evenhand._errors import UsageError
 from evenhand._estimate import Evidence, exact_where_constant

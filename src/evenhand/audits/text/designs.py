@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replaced
@@ -200,10 +201,7 @@ def design_of(arguments: Mapping[str, Any]) -> Design:
         return texts
     given = {name: value for name, value in arguments.items() if value is not None}
     source = source_of(
-        texts,
-        column=given.get("text_column"),
-        most=given.get("most_texts"),
-        seed=given.get("seed", 0),
+        texts, column=given.get("text_column"), most=given.get("most_texts"), seed=given.get("seed", 0)
     )
     kept = {name: given[name] for name in ("replace", "groups", "control") if name in given}
     return design(source, arguments["terms"], **kept)
@@ -230,7 +228,7 @@ def _parts(
 ) -> list[Part]:
     if isinstance(source, Texts) and any(_has_slot(text, terms) for text in source.texts):
         made = templates(list(source.texts))
-        source = _with_factors(made, source)
+        source = replaced(made, ids=tuple(source.ids), factors=dict(source.factors))
     if isinstance(source, Templates):
         return _from_templates(source, terms, control)
     if terms.kind == "pairs":
@@ -242,9 +240,7 @@ def _parts(
     if terms.kind == "name":
         return [_named(source, terms, replace)]
     found = []
-    for category in terms.factors:
-        if groups is not None and category not in groups:
-            continue
+    for category in (c for c in terms.factors if groups is None or c in groups):
         found += _identity(source, terms, category, control, alone=len(terms.factors) == 1)
     if not found:
         raise UsageError(
@@ -269,27 +265,15 @@ def _has_slot(text: str, terms: Terms) -> bool:
         return False
 
 
-def _with_factors(made: Templates, source: Texts) -> Templates:
-    return replaced(made, ids=tuple(source.ids), factors=dict(source.factors))
-
-
 def _from_templates(source: Templates, terms: Terms, control: bool) -> list[Part]:
     if terms.kind in ("name", "pronouns"):
-        grid = source.grid(terms)
-        return [
-            Part(
-                name="names", grid=grid, attributes=_named_attributes(terms), word=_word(terms), sampled=True
-            )
-        ]
+        return [_of_people(source, terms)]
     source = replaced(source, skipped=(*source.skipped, *strange_slots(source, terms.factors)))
     found = []
     for category in terms.factors:
         mine = _with_slot(source, category)
         if mine is not None:
-            grid = mine.grid(_of_category(terms, category), control=control)
-            found.append(
-                Part(name=category, grid=grid, attributes={category: category}, word="term", templates=mine)
-            )
+            found.append(_of_terms(mine, _of_category(terms, category), category, control))
             source = replaced(source, skipped=())  # told once, with the first
     if not found:
         raise UsageError(
@@ -333,14 +317,18 @@ def _named(source: Texts, terms: Terms, replace: str | None) -> Part:
             hint="evenhand text … --replace Arthur",
         )
     made = person_templates(source.texts, replace, ids=source.ids, factors=source.factors)
-    return Part(
-        name="names",
-        templates=made,
-        grid=made.grid(terms),
-        attributes=_named_attributes(terms),
-        word=_word(terms),
-        sampled=True,
-    )
+    return replaced(_of_people(made, terms), templates=made)
+
+
+def _of_people(source: Templates, terms: Terms) -> Part:
+    word = "name" if terms.kind == "name" else "pronoun set"
+    attributes = _named_attributes(terms)
+    return Part(name="names", grid=source.grid(terms), attributes=attributes, word=word, sampled=True)
+
+
+def _of_terms(made: Templates, terms: Terms, category: str, control: bool) -> Part:
+    grid = made.grid(terms, control=control)
+    return Part(name=category, grid=grid, attributes={category: category}, word="term", templates=made)
 
 
 def _identity(source: Texts, terms: Terms, category: str, control: bool, *, alone: bool) -> list[Part]:
@@ -351,18 +339,9 @@ def _identity(source: Texts, terms: Terms, category: str, control: bool, *, alon
         if alone or error.slug != "no-identity-terms":
             raise
         return []
-    grid = made.grid(chosen, control=control)
-    return [Part(name=category, grid=grid, attributes={category: category}, word="term", templates=made)]
-
-
-def _word(terms: Terms) -> str:
-    return {"name": "name", "pronouns": "pronoun set"}.get(terms.kind, "term")
+    return [_of_terms(made, chosen, category, control)]
 
 
 def skipped(made: Design) -> Mapping[str, int]:
     """Reason → how many texts were left out for it."""
-    counted: dict[str, int] = {}
-    for part in made.parts:
-        for item in part.grid.skipped:
-            counted[item.reason] = counted.get(item.reason, 0) + 1
-    return counted
+    return Counter(item.reason for part in made.parts for item in part.grid.skipped)
