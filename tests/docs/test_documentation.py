@@ -69,3 +69,24 @@ def test_commands_in_the_pages_exist(capsys: pytest.CaptureFixture[str]) -> None
     for command in sorted(named):
         assert run([command, "--help"]) == 0, command
     assert {"text", "scores", "plan", "run"} <= named
+
+
+GUIDES = (
+    "CONTRIBUTING.md",
+    "docs/explanation/how-it-works.md",
+    "docs/decisions/0008-summaries-and-claims.md",
+    "docs/decisions/0009-labels.md",
+)
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_the_files_that_a_guide_to_the_code_names_are_there(guide: str) -> None:
+    """A path is one of the repository or of the package; a file's name alone is that of some module."""
+    named = re.findall(r"`([\w./]+(?:\.py|/))`", (ROOT / guide).read_text(encoding="utf-8"))
+    package = ROOT / "src" / "evenhand"
+    modules = {path.name for path in package.rglob("*.py")}
+    gone = [
+        name for name in named if not ((package / name).exists() or (ROOT / name).exists() or name in modules)
+    ]
+    assert named
+    assert gone == []

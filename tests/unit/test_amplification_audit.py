@@ -344,3 +344,23 @@ def test_the_command_answers_bad_input_with_exit_code_two(
     said = capsys.readouterr().err
     assert "annotations" in said
     assert "Traceback" not in said
+
+
+def test_a_tolerance_for_a_measure_that_does_not_exist_is_refused() -> None:
+    """A mapping with a misspelt measure says which measures there are, instead of judging nothing."""
+    train, made = captions(200, 1, man=0.6), captions(200, 2, man=0.6, first=500)
+    with pytest.raises(eh.EvenhandError, match="no measure of amplification") as caught:
+        eh.audit_amplification(
+            train, made, items=["tie", "dog"], tolerance={"mean amplification": 0.02}, **QUICK
+        )
+    assert caught.value.slug == "unknown-measure"
+    assert "mean bias amplification" in str(caught.value)
+
+
+def test_a_mapping_of_tolerances_judges_the_measures_that_it_names() -> None:
+    """Each measure of the mapping is judged within its own tolerance, and no other is."""
+    held = {"mean bias amplification": 0.3, "violations": 0.2}
+    train, made = captions(300, 1, man=0.6), captions(300, 2, man=0.6, first=500)
+    result = eh.audit_amplification(train, made, items=["tie", "dog"], tolerance=held, **QUICK)
+    judged = {f.estimate.measure: f.tolerance for f in result.findings if f.verdict is not None}
+    assert judged == {f"{name} beyond its null": (-np.inf, bound) for name, bound in held.items()}
