@@ -15,7 +15,6 @@ from evenhand._compare import (
     against,
     every_pair,
     evidence_of,
-    largest,
     side_named,
     widest_of,
 )
@@ -24,6 +23,7 @@ from evenhand._errors import UsageError
 from evenhand._estimate import Evidence
 from evenhand._judge import judge
 from evenhand._labels import OTHERS, Label, grouping
+from evenhand._largest import largest
 from evenhand._model import BoolArray, Estimate, Finding, IntArray, Observations
 from evenhand.measures.scores import MEAN_SCORE
 from evenhand.stats.crossed import Component, difference

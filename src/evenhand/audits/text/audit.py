@@ -164,8 +164,8 @@ def audit_text(
     evidence = compare_parts(observations, made, question, analysis, threshold)
     note_run(asked, observations, name, analysis)
     add_examples(observations, made, evidence, name, analysis)
-    analysis.settle(correction)
     return analysis.result(
+        correction=correction,
         audit="text",
         title=f"{chosen.id}: {name} by {', '.join(made.attributes)}",
         counts={"probes": len(observations), "failed": asked.failed, **made.counts},
