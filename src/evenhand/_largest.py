@@ -107,8 +107,8 @@ def largest(
         low=None if plain is None else plain[0],
         high=None if plain is None else plain[1],
         p_value=whole,
-        method=f"{shown.estimate.method}; the largest of {len(parts)} gaps: one end corrected for the choice, the"
-        " other that of every gap",
+        method=f"{shown.estimate.method}; the largest of {len(parts)} gaps: one end corrected for the choice,"
+        " the other that of every gap",
     )
 
 

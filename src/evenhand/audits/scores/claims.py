@@ -170,8 +170,12 @@ class Gap:
         needed = units_for(self.tolerance, self.spread)
         if needed is None or min(f.units for f in self.few) >= needed:
             return None
-        seen = " and ".join(dict.fromkeys(f"{f.differing} of {f.units} {f.dimension}s" for f in self.few))
-        more = f"with {needed} of each, none differing, any gap would be shown to be smaller"
+        sums: dict[str, list[int]] = {}
+        for f in self.few:
+            seen_of = sums.setdefault(f.dimension, [0, 0])
+            seen_of[0], seen_of[1] = seen_of[0] + f.differing, seen_of[1] + f.units
+        seen = " and ".join(f"{k} of {n} {dimension}s" for dimension, (k, n) in sums.items())
+        more = f"with {needed} on either side, none differing, any gap would be shown to be smaller"
         return f"Only {seen} differ; {more}."
 
 
