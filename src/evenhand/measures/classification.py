@@ -16,6 +16,7 @@ import numpy as np
 from evenhand._model import Columns, FloatArray
 from evenhand.measures.contrasts import difference, label_ratio, larger_of, mean_of, rate_gap, ratio
 from evenhand.measures.row import Measure, Sums
+from evenhand.stats import tails
 from evenhand.stats.histogram import Scores, auc
 from evenhand.stats.interval import Inference, bounds, tail
 from evenhand.stats.moments import Means
@@ -321,6 +322,7 @@ BIAS = Measure(
     tolerance=0.1,
     family="accuracy",
     linear=True,
+    shape=tails.of_score_bias,
     reference="E[s] − P(y = 1): above 0 the scores promise too much",
     least=10,
 )

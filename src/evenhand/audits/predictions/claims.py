@@ -147,5 +147,6 @@ def _pooled_gap(row: Measure, pairs: Sequence[tuple[Cell, Cell]], level: float) 
     found = [difference(row, a, b, level, 0) for a, b in pairs]
     values = [np.nan if f.value is None or f.se is None else f.value for f in found]
     ses = [np.nan if f.se is None else f.se for f in found]
+    dfs = [np.nan if f.df is None else f.df for f in found]
     sizes = [[c.moments.n_effective for c in side] for side in zip(*pairs, strict=True)]
-    return pooled_difference(values, ses, sizes[0], sizes[1], level=level)
+    return pooled_difference(values, ses, sizes[0], sizes[1], df=dfs, level=level)
