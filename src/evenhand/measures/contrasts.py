@@ -70,7 +70,7 @@ def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     )
     s, t = (max(_delta(f, row.terms, slope), 0.0) ** 0.5 for f, slope in zip((one, two), slopes, strict=True))
     if row.shape is not None:
-        plain = tuple(estimate(lambda m: m[row.terms[0]], f)[1] for f in (one, two))
+        plain = (_mean_error(row, one), _mean_error(row, two))
         wide = tails.allowing_for_skewness(plain, (n, m), (row.shape(one), row.shape(two)))
         s, t = (e * w / p if p > 0 else e for e, w, p in zip((s, t), wide, plain, strict=True))
     found = _from_parts(row, value, (s, t), (one, two), level, method)
@@ -78,6 +78,11 @@ def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
         return found
     means = row.with_(terms=("p",), of=lambda m: m["p"], linear=True)
     return found.with_(p_value=difference(means, a, b, level, seed).p_value)
+
+
+def _mean_error(row: Measure, m: Moments) -> float:
+    """Standard error of the mean of the first term."""
+    return estimate(lambda means: means[row.terms[0]], m)[1]
 
 
 def _delta(m: Moments, terms: tuple[str, ...], slope: Any) -> float:

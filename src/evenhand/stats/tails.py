@@ -14,7 +14,7 @@ SLOPE = 6.0
 
 Pair: TypeAlias = tuple[float, float]
 BORROWED, BENT = 4.0, 2.0
-"""Chosen by simulation (`tests/statistics/worlds.py`: 30 + 300 log-normal, 40 + 400 Pareto, 12 + 60 names)."""
+"""Chosen by simulation (tests/statistics/worlds.py: 30 + 300 log-normal, 40 + 400 Pareto, 12 + 60 names)."""
 NOISE = 9.0
 """Squared skewness in units of its variance in a normal sample, 6/n, that says nothing yet."""
 SQUARED_ERROR: Mapping[str, float] = {"yy": 1.0, "yp": -2.0, "pp": 1.0}
@@ -101,6 +101,7 @@ def _excess(value: float) -> float:
 
 # --- skewed means
 # --------------------------------------------------------------------------------------------------------
+
 
 def shape(m: Moments, square: Mapping[str, float], linear: Mapping[str, float]) -> Pair:
     """Second and third central moment of a u that is linear in the terms and whose square is too.
