@@ -70,7 +70,8 @@ def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     )
     s, t = (max(_delta(f, row.terms, slope), 0.0) ** 0.5 for f, slope in zip((one, two), slopes, strict=True))
     if row.shape is not None:
-        plain = tuple(estimate(lambda m: m[row.terms[0]], f)[1] for f in (one, two))
+        first, second = (estimate(lambda m: m[row.terms[0]], f)[1] for f in (one, two))
+        plain = (first, second)
         wide = tails.allowing_for_skewness(plain, (n, m), (row.shape(one), row.shape(two)))
         s, t = (e * w / p if p > 0 else e for e, w, p in zip((s, t), wide, plain, strict=True))
     found = _from_parts(row, value, (s, t), (one, two), level, method)
@@ -94,6 +95,7 @@ def _errors(row: Measure, a: Moments, b: Moments) -> tuple[tuple[float, float], 
         s, t = tails.allowing_for_skewness((s, t), (n, m), (row.shape(a), row.shape(b)))
     if not row.linear:
         excess = 0.0 if row.tails is None else max(row.tails(a), row.tails(b))
+        s, t = tails.borrowing((s, t), (n, m), excess, (x, y) if row.is_ratio else (1.0, 1.0))
         s, t = (e * _curved(size, excess) for e, size in ((s, n), (t, m)))
     return (x, s), (y, t)
 
