@@ -54,6 +54,7 @@ def checked(rows: dict[str, np.ndarray]) -> Any:
 
 def table(rows: Any) -> int:
     """The 14 measures of the regression table with 95 % intervals; how many have one."""
+    from evenhand._analysis import Analysis
     from evenhand._compare import against, compare, kept
     from evenhand._declared import Declared
     from evenhand.audits.predictions.claims import number_claims
@@ -66,10 +67,12 @@ def table(rows: Any) -> int:
     source, declared = counted.source, Declared()
     cells = source.cells(source.attributes[0], None)
     claims = kept(number_claims(counted.scale, QUANTILES, declared, source.everyone), TABLE)
-    found = compare(against(cells, cells[0]), claims, declared, family="g")
+    analysis = Analysis()
+    compare(against(cells, cells[0]), claims, declared, analysis, family="g")
+    analysis.settle()
     overall = correlation_of(VALIDITY, source.everyone.moments, 0.95)
     _, error = estimate(RMSE.value, source.everyone.moments)
-    return sum(f.estimate.low is not None for f in found) + (overall.low is not None) + bool(error > 0)
+    return sum(f.estimate.low is not None for f in analysis.findings) + (overall.low is not None) + bool(error > 0)
 
 
 def parts(rows: Any) -> dict[str, float]:

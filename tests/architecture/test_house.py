@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -48,12 +49,16 @@ def code_lines(path: Path) -> int:
     )
 
 
-LONG_FILES = {
-    "subjects/service.py",
-}
+LONG_FILES: set[str] = set()
 """Files above 330 code lines today. An entry that is no longer needed fails, too."""
 LONG_FUNCTIONS: set[str] = set()
 """Functions above 60 lines with their signature, whose signature is not what is generated from."""
+
+
+def test_a_folder_of_audits_has_at_most_20_files() -> None:
+    """What grows beyond gets a folder of its own."""
+    folders = Counter(path.parent for path in SOURCES if "audits" in path.parts)
+    assert {str(folder.relative_to(PACKAGE)) for folder, files in folders.items() if files > 20} == set()
 
 
 def test_a_file_stays_within_330_code_lines() -> None:
@@ -89,7 +94,7 @@ def test_a_function_stays_within_60_lines_with_its_signature() -> None:
 def test_few_places_step_aside_from_the_formatter() -> None:
     """Code is laid out so that the formatter's way reads well."""
     skips = sum(path.read_text(encoding="utf-8").count("# fmt: " + "skip") for path in SOURCES)
-    assert skips <= 40
+    assert skips <= 15
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))

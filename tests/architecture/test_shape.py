@@ -18,7 +18,7 @@ TREES = {
 
 LABELS_APART = {
     "cli/options.py": "options are written NAME=VALUE",
-    "subjects/service.py": "the query of a URL",
+    "subjects/request.py": "the query of a URL",
 }
 """Files besides `_labels.py` that take a text apart at "=" or "&", and why: none of these texts is a label."""
 NAMES = {
@@ -36,16 +36,15 @@ NAMES = {
 }
 """Fields that a reader sees. What is done with a thing does not hang on them (`kind` is a closed list of its own)."""
 TODAY_BY_NAME = {
-    "audits/amplification/comparison.py": 2,
-    "audits/amplification/findings.py": 2,
-    "audits/amplification/resampling.py": 1,
+    "audits/amplification/comparison.py": 1,
+    "audits/amplification/findings.py": 1,
 }
 """File → places that look at a name. A place that is gone goes from here, too; none is added."""
 MOST_WIDE = 40
 """Functions with 7 parameters and more. It only goes down."""
 MOST_ANY = 61
 """Parameters of audits that are typed `Any`. It only goes down."""
-MOST_LINES = 15_400
+MOST_LINES = 14_950
 """Lines of `audits/` and `cli/` together. It only goes down, unless an audit is added."""
 
 

@@ -20,7 +20,7 @@ NAMED_MODULE = re.compile(r"evenhand\.(\w+)(?:\.\w+)*(?::\w+)?")
 
 TODAY_UPWARD: set[str] = set()
 """Strings that name a room above their own. Each entry goes as soon as it can; one too many fails, too."""
-TODAY_TWICE = {"Summary"}
+TODAY_TWICE: set[str] = set()
 """Class names that mean two things."""
 TODAY_GHOSTS: set[str] = set()
 """module.function: names under `Args:` that are no parameter or field."""

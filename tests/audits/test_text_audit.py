@@ -22,8 +22,8 @@ def names_of(**groups: str) -> list[str]:
 
 
 def finding(result: eh.Result, family: str) -> eh.Finding:
-    """The overall finding of one family."""
-    return next(f for f in result.findings if f.family == family)
+    """The primary finding of one attribute."""
+    return next(f for f in result.primary if f.estimate.group.startswith(f"{family}="))
 
 
 def test_a_planted_gap_is_found_in_its_attribute_and_nowhere_else() -> None:
@@ -44,13 +44,17 @@ def test_a_gap_smaller_than_the_tolerance_is_within_it() -> None:
     assert (finding(result, "race").estimate.p_value or 1) < 0.001
 
 
-def test_a_model_blind_to_names_is_within_tolerance() -> None:
-    """Not one score differs: the report says exactly that."""
+def test_a_model_blind_to_names_is_bounded_by_how_many_names_were_asked() -> None:
+    """Not one score differs: 20 names a side allow a gap of 0.14, so 0.1 is undecided and 0.2 is not."""
     model = Planted(gap=0.0, words=[], masks=NAMES.terms, text_sd=0.3)
     women = NAMES.where(gender="female")  # with men the pronouns would change too
     race = finding(eh.audit_text(model, TEXTS, terms=women, replace="Arthur"), "race")
-    assert race.verdict == "within tolerance"
-    assert "Not one of" in race.because
+    assert race.verdict == "inconclusive"
+    assert "0 of 20" in race.because
+    assert "names" in race.because
+    assert race.simultaneous[0] < 0 < race.simultaneous[1]
+    wide = eh.audit_text(model, TEXTS, terms=women, replace="Arthur", tolerance=0.4)
+    assert finding(wide, "race").verdict == "within tolerance"
 
 
 def test_one_loud_name_is_told_and_is_no_disparity() -> None:
@@ -147,7 +151,8 @@ def test_two_lists_of_one_attribute_are_told_apart() -> None:
         terms=[NAMES, "identity/race"],
         replace="Arthur",
     )
-    assert {"race", "race (terms)"} <= {f.family for f in made.findings}
+    attributes = {f.estimate.group.partition("=")[0] for f in made.primary}
+    assert {"race", "race (terms)"} <= attributes
 
 
 def test_texts_are_classed_by_a_column_or_by_a_subject() -> None:

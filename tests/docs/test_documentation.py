@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,30 @@ def test_commands_in_the_pages_exist(capsys: pytest.CaptureFixture[str]) -> None
     for command in sorted(named):
         assert run([command, "--help"]) == 0, command
     assert {"text", "scores", "plan", "run"} <= named
+
+
+GUIDES = (
+    "CONTRIBUTING.md",
+    "docs/explanation/how-it-works.md",
+    "docs/decisions/0008-summaries-and-claims.md",
+    "docs/decisions/0009-labels.md",
+)
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_the_files_that_a_guide_to_the_code_names_are_there(guide: str) -> None:
+    """A path is one of the repository or of the package; a file's name alone is that of some module."""
+    named = re.findall(r"`([\w./]+(?:\.py|/))`", (ROOT / guide).read_text(encoding="utf-8"))
+    package = ROOT / "src" / "evenhand"
+    modules = {path.name for path in package.rglob("*.py")}
+    gone = [
+        name for name in named if not ((package / name).exists() or (ROOT / name).exists() or name in modules)
+    ]
+    assert named
+    assert gone == []
+
+
+def test_the_table_of_measures_is_written_from_the_rows() -> None:
+    """docs/reference/measures.md says what the audit does; `python tools/measures_page.py` writes it."""
+    program = runpy.run_path(str(ROOT / "tools" / "measures_page.py"))
+    assert program["PAGE"].read_text(encoding="utf-8") == program["page"]()

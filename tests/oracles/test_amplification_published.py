@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.audits.amplification.prepare import Reading, open_sources, prepare
+from evenhand.audits.amplification.prepare import open_sources, prepare
+from evenhand.audits.amplification.reading import Reading
 from evenhand.audits.scores.claims import Analysis
 from evenhand.measures.amplification import mean_amplification, violations
 from evenhand.measures.directional import directional
@@ -186,7 +187,7 @@ def test_counting_equals_a_plain_loop_on_real_captions(data: Path) -> None:
 
     path = data / "captions" / "captions_val2017.json"
     how = Reading(items=OBJECTS)
-    prepared = prepare(open_sources(path, None, None, how), how, Analysis())
+    prepared = prepare(open_sources(how, path), how, Analysis())
     counts = prepared.train.counts()
     words = prepared.who.words
     assert words is not None

@@ -26,7 +26,7 @@ def test_the_equity_corpus_has_its_published_shape() -> None:
 @pytest.mark.parametrize("attribute", ["race", "gender"])
 def test_vader_on_the_grid_is_carried_by_one_name_and_no_disparity(eec: eh.Result, attribute: str) -> None:
     """Pairing by template says t = 47.67; over names it is t = 1.00, p = .33, and one name of forty carries it."""
-    finding = next(f for f in eec.findings if f.family == attribute)
+    finding = next(f for f in eec.primary if f.estimate.group.startswith(f"{attribute}="))
     assert finding.verdict != "disparity"
     assert finding.estimate.p_value == pytest.approx(0.33, abs=0.005)
     assert finding.rests_on == "carried by 1 of 40 names: Tia"
@@ -73,7 +73,7 @@ def test_recorded_replies_reproduce_the_paired_and_clustered_tests(data: Path) -
     asian = next(
         f.estimate
         for f in by_case.findings
-        if {f.estimate.group, f.estimate.reference} == {"race=asian", "race=white"}
+        if not f.primary and {f.estimate.group, f.estimate.reference} == {"race=asian", "race=white"}
     )
     assert abs(asian.value or 0) == pytest.approx(0.128668, abs=1e-5)
     bounds = sorted(abs(v) for v in (asian.low or 0, asian.high or 0))

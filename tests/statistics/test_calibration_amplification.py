@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from evenhand._declared import Declared
 from evenhand._model import IntArray
 from evenhand.audits.amplification.corpus import Corpus
 from evenhand.audits.amplification.findings import findings
 from evenhand.audits.amplification.panel import corpus_blocks, panel
-from evenhand.audits.amplification.resampling import Judging, resample
+from evenhand.audits.amplification.resampling import Judging, resample, tolerances
 
 
 def corpus(rng: np.random.Generator, images: IntArray, who: IntArray, item: IntArray, items: int) -> Corpus:
@@ -18,7 +19,6 @@ def corpus(rng: np.random.Generator, images: IntArray, who: IntArray, item: IntA
     member = np.eye(2)[who]
     n = len(images)
     return Corpus(
-        name="made",
         images=images,
         named=member > 0,
         member=member,
@@ -50,10 +50,10 @@ def simulate(
     made = corpus(rng, ids_out + (0 if paired else images), who_out, item, items)
     total = images if paired else 2 * images
     joint = panel(corpus_blocks(train, total, "train") | corpus_blocks(made, total, "out"))
-    judging = Judging(draws=300, seed=seed)
-    done = resample(joint, judging, exact=False, images=images, blocks=list(joint.shapes))
+    judging = Judging(declared=Declared(tolerance=tolerances(0.02, 0.05), seed=seed), draws=300)
+    done = resample(joint, judging, exact=False, images=images)
     found = findings(done, judging, items=[str(k) for k in range(items)])
-    claim = next(f for f in found if f.family == "amplification")
+    claim = next(f for f in found if f.primary)
     e = claim.estimate
     raw = next(f.estimate.value for f in found if f.estimate.measure == "mean bias amplification")
     assert e.low is not None

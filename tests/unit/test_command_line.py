@@ -21,16 +21,18 @@ from evenhand.cli import run
 from evenhand.reports import REPORTS, Report, render
 
 SCORES = "text,name,race,score\n" + "".join(
-    f"t{t},{name},{race},{0.5 + 0.3 * (race == 'black') + 0.01 * t + 0.001 * k}\n"
+    f"t{t},{name},{race},{0.5 + 0.3 * (race == 'black') + 0.01 * t + 0.0003 * ((t * 31 + k * 17 + 5) ** 3 % 101)}\n"
     for t in range(8)
     for k, (name, race) in enumerate(
         [
             ("Imani", "black"),
             ("Ebony", "black"),
             ("Aliyah", "black"),
+            ("Nia", "black"),
             ("Amy", "white"),
             ("Claire", "white"),
             ("Emma", "white"),
+            ("Molly", "white"),
         ]
     )
 )
@@ -415,3 +417,31 @@ def test_a_stopped_run_resumes_and_asks_nothing_twice(tmp_path: Path, how: signa
     assert len(asked) - len(set(asked)) <= 20
     assert 200 < len(before) <= 220  # the batch that was in flight is the eleventh
     assert not set(before[:200]) & set(asked[len(before) :])
+
+
+def unread(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """A run whose output goes into a pipe that nobody reads any more, as after `| head`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", "evenhand", *arguments],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    finally:
+        os.close(writer)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a closed pipe is another error there")
+def test_a_pipe_that_closes_early_is_no_failed_check_and_loses_no_file(scores: Path, tmp_path: Path) -> None:
+    """`evenhand … | head` ends with 0 and without a word, and what the audit found is on disk."""
+    out = tmp_path / "out"
+    roles = ["--score", "score", "--group", "race", "--unit", "text", "--out", str(out)]
+    for arguments in (["list", "measures"], ["scores", str(scores), *roles]):
+        done = unread(arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert {path.name for path in out.iterdir()} >= {"result.json", "report.html", "audit.toml"}

@@ -123,7 +123,7 @@ def damaged(**changes: Any) -> dict[str, Any]:
         ('{"a": NaN}', "result-foreign"),
         ('{"schema": "other/1"}', "result-foreign"),
         ({}, "result-foreign"),
-        (damaged(schema="evenhand-result/2"), "result-newer"),
+        (damaged(schema="evenhand-result/3"), "result-newer"),
         (damaged(schema="evenhand-result/x"), "result-foreign"),
         (damaged(findings=[{}]), "result-foreign"),
         (damaged(findings={}), "result-foreign"),
@@ -183,6 +183,7 @@ def test_the_verdict_is_the_worst_one() -> None:
     assert result(plain).verdict is None
     assert result(fine, fine, bad, plain).verdicts == {
         "disparity": 1,
+        "gap": 0,
         "inconclusive": 0,
         "within tolerance": 2,
     }

@@ -200,3 +200,13 @@ def test_replicates_that_are_not_drawn_are_said() -> None:
         rows, y_true="truth", y_pred="label", groups="sex", task="classification", replicates=50
     )
     assert "no-bootstrap" in [note.slug for note in found.notes]
+
+
+def test_labels_given_as_a_list_are_values_and_no_columns(tmp_path: Path, streaming: Any) -> None:
+    """Beside a file that would be streamed, too: it is then read whole, and the list is one value a row."""
+    said, groups = ["yes", "no", "yes", "yes"] * 50, ["a", "b"] * 100
+    path = written(tmp_path, {"g": groups})
+    streaming()
+    found = eh.audit_predictions(path, y_pred=said, groups="g")
+    whole = eh.audit_predictions({"p": said, "g": groups}, y_pred="p", groups="g")
+    assert [f.estimate for f in found.findings] == [f.estimate for f in whole.findings]

@@ -1,5 +1,4 @@
-"""The command line: every command is one audit, or one look at a result. Messages go to stderr, results to
-stdout."""
+"""The command line: every command is one audit, or one look at a result; messages go to stderr."""
 
 from __future__ import annotations
 
@@ -16,8 +15,7 @@ from evenhand._errors import EvenhandError
 from evenhand._version import __version__
 from evenhand.audits import AUDITS
 
-# typer brings its own copy of click, whose names are private; BadParameter < UsageError < ClickException in
-# both.
+# typer brings its own copy of click, with private names; BadParameter < UsageError < ClickException in both.
 ClickException: type[Any] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
@@ -33,8 +31,7 @@ app = typer.Typer(
 )
 
 KINDS = [kind for kind in AUDITS if find_spec(f"evenhand.cli.{kind.replace('-', '_')}")]
-"""The audits that have a command of their own, by the name of its module; every other one runs from an
-audit.toml."""
+"""Audits with a command of their own, by the name of its module; every other one runs from an audit.toml."""
 COMMANDS = (*KINDS, "embeddings", "specs", "results", "journal", "about")
 """The modules of this folder that add commands, in the order of the help."""
 
@@ -56,8 +53,7 @@ def _options(
 
 
 def main() -> None:
-    """Entry point of the `evenhand` command: one clear message on stderr, the documented exit code, no
-    traceback."""
+    """Entry point of `evenhand`: one clear message on stderr, the documented exit code, no traceback."""
     sys.exit(run(sys.argv[1:]))
 
 
@@ -76,8 +72,11 @@ def run(arguments: list[str]) -> int:
         return 2
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # `evenhand … | head` is no error
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
+        # `evenhand … | head` is no error; typer would end with 1, which says that a check failed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)

@@ -17,6 +17,7 @@ import typer
 from typer import Argument
 
 from evenhand._errors import UsageError
+from evenhand._provenance import PACKAGES
 from evenhand._version import __version__
 from evenhand.audits import AUDITS
 
@@ -29,12 +30,9 @@ def register(app: typer.Typer) -> None:
 
 def list_names(what: Annotated[str, Argument(help="audits, subjects, terms, measures or datasets.")]) -> None:
     """List the names that other commands take, one a line, with a word on each."""
-    listers = {
-        "audits": _audits, "subjects": _subjects, "terms": _terms, "measures": _measures, "datasets": _datasets
-    }  # fmt: skip
-    if what not in listers:
-        raise UsageError("nothing-to-list", "there is no such list", given=what, available=listers)
-    rows = listers[what]()
+    if what not in LISTS:
+        raise UsageError("nothing-to-list", "there is no such list", given=what, available=LISTS)
+    rows = LISTS[what]()
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
         typer.echo(f"{name:<{width}}  {text}".rstrip())
@@ -51,9 +49,8 @@ def _subjects() -> list[tuple[str, str]]:
     for name in sorted(SUBJECTS):
         package, extra = EXTRAS.get(name, ("", ""))
         missing = bool(package) and importlib.util.find_spec(package) is None
-        rows.append(
-            (name, ABOUT.get(name, "") + (f" [needs: pip install 'evenhand[{extra}]']" if missing else ""))
-        )
+        needs = f" [needs: pip install 'evenhand[{extra}]']" if missing else ""
+        rows.append((name, ABOUT.get(name, "") + needs))
     return rows
 
 
@@ -80,10 +77,17 @@ def _datasets() -> list[tuple[str, str]]:
     from evenhand.plans.templates import SHIPPED as TEMPLATES
     from evenhand.texts import SHIPPED as TEXTS
 
-    return [
-        *sorted(TEXTS.items()),
-        *((name, f"templates: {about}") for name, about in sorted(TEMPLATES.items())),
-    ]
+    shipped = [(name, f"templates: {about}") for name, about in sorted(TEMPLATES.items())]
+    return [*sorted(TEXTS.items()), *shipped]
+
+
+LISTS = {
+    "audits": _audits,
+    "subjects": _subjects,
+    "terms": _terms,
+    "measures": _measures,
+    "datasets": _datasets,
+}
 
 
 def doctor() -> None:
@@ -92,17 +96,7 @@ def doctor() -> None:
     typer.echo(f"python     {platform.python_version()} ({sys.executable})")
     typer.echo(f"platform   {platform.platform()}, {os.cpu_count()} cores")
     typer.echo(f"sqlite     {sqlite3.sqlite_version}")
-    for name in [
-        "numpy",
-        "scipy",
-        "pyarrow",
-        "narwhals",
-        "vaderSentiment",
-        "textblob",
-        "pandas",
-        "polars",
-        "scikit-learn",
-    ]:
+    for name in (*PACKAGES, "narwhals", "vaderSentiment", "textblob", "pandas", "polars", "scikit-learn"):
         try:
             typer.echo(f"{name:<10} {version(name)}")
         except PackageNotFoundError:

@@ -1,5 +1,4 @@
-"""`evenhand amplification` and `evenhand balance`: captions, labels or counts of training data and
-outputs."""
+"""`evenhand amplification`, `evenhand balance`: captions, labels or counts of training data and outputs."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from evenhand._errors import UsageError
-from evenhand.audits.amplification.corpus import Rule
+from evenhand.audits.amplification.reading import Rule
 from evenhand.cli import options as shared
 from evenhand.cli.output import call_of, perform
 
@@ -53,12 +52,11 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(
         "amplification",
-        epilog="Example: evenhand amplification train_captions.json generated.json --item umbrella,tie"
-        " --out out/",
+        epilog="Example: evenhand amplification train_captions.json generated.json --item umbrella,tie --out"
+        " out/",
     )(amplification)
-    app.command("balance", epilog="Example: evenhand balance train_captions.json --alpha 2 --to kept.jsonl")(
-        balance_command
-    )
+    epilog = "Example: evenhand balance train_captions.json --alpha 2 --to kept.jsonl"
+    app.command("balance", epilog=epilog)(balance_command)
 
 
 def amplification(
@@ -131,9 +129,18 @@ def balance_command(
     from evenhand.audits.amplification.balance import balance
 
     made = balance(
-        str(captions), alpha=alpha, groups=_names(groups), items=_items(items), weights=weights, text=text, id=id,
-        rule=cast("Rule", rule), min_support=min_support, top_n=top_n, to=to,
-    )  # fmt: skip
+        str(captions),
+        alpha=alpha,
+        groups=_names(groups),
+        items=_items(items),
+        weights=weights,
+        text=text,
+        id=id,
+        rule=cast("Rule", rule),
+        min_support=min_support,
+        top_n=top_n,
+        to=to,
+    )
     typer.echo(made.summary())
     if to is not None:
         typer.echo(f"Written:\n  {to}")

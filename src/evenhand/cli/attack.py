@@ -1,5 +1,4 @@
-"""`evenhand attack`: replace words along directions in embedding space and hold the flips against random
-directions."""
+"""`evenhand attack`: words replaced along directions in embedding space, held against random directions."""
 
 from __future__ import annotations
 
@@ -24,9 +23,8 @@ def register(app: typer.Typer) -> None:
         " --embeddings"
         " glove.txt --direction woman-man --direction man-woman --out out/",
     )(attack)
-    app.command(
-        "annotation", epilog="Example: evenhand annotation out/result.json --sheet sheet.csv --key key.csv"
-    )(annotation)
+    epilog = "Example: evenhand annotation out/result.json --sheet sheet.csv --key key.csv"
+    app.command("annotation", epilog=epilog)(annotation)
 
 
 def attack(
@@ -132,15 +130,15 @@ def annotation(
     read: Annotated[Path | None, Option(help="A sheet that was filled in, to be evaluated.")] = None,
     seed: Annotated[int, Option(help="Of the order of the rows.")] = 0,
 ) -> None:
-    """Let people judge, blind, which flips kept the meaning: write a sheet, or read it back for the adjusted
-    rates."""
+    """Let people judge, blind, which flips kept the meaning: write a sheet, or read it for adjusted rates."""
     from evenhand.audits.attack.annotation import adjusted, write_sheet
 
     if key is None or (sheet is None) == (read is None):
         raise UsageError(
-            "annotation-files", "an annotation needs a key, and either a sheet to write or one to read",
+            "annotation-files",
+            "an annotation needs a key, and either a sheet to write or one to read",
             expected="--sheet sheet.csv --key key.csv, later --read sheet.csv --key key.csv",
-        )  # fmt: skip
+        )
     if sheet is not None:
         n = write_sheet(Result.from_json(result), sheet, key, seed=seed)
         typer.echo(
@@ -151,9 +149,5 @@ def annotation(
     if read is None:
         return
     for row in adjusted(Result.from_json(result), read, key).rows():
-        typer.echo(
-            "  ".join(
-                f"{name}: {value:.3f}" if isinstance(value, float) else f"{name}: {value}"
-                for name, value in row.items()
-            )
-        )
+        shown = {name: f"{value:.3f}" if isinstance(value, float) else value for name, value in row.items()}
+        typer.echo("  ".join(f"{name}: {value}" for name, value in shown.items()))

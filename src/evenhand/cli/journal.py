@@ -17,17 +17,16 @@ from evenhand._store import Journal
 JournalFile = Annotated[Path, Argument(help="A journal.sqlite that an audit wrote.")]
 
 
+EXAMPLE = "Example: evenhand journal"
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     commands = typer.Typer(no_args_is_help=True, help="Look at, export or prune the replies that were kept.")
-    commands.command("stats", epilog="Example: evenhand journal stats out/journal.sqlite")(stats)
-    commands.command("export", epilog="Example: evenhand journal export out/journal.sqlite replies.csv")(
-        export
-    )
-    commands.command("prune", epilog="Example: evenhand journal prune out/journal.sqlite --older-than 90")(
-        prune
-    )
-    app.add_typer(commands, name="journal", epilog="Example: evenhand journal stats out/journal.sqlite")
+    commands.command("stats", epilog=f"{EXAMPLE} stats out/journal.sqlite")(stats)
+    commands.command("export", epilog=f"{EXAMPLE} export out/journal.sqlite replies.csv")(export)
+    commands.command("prune", epilog=f"{EXAMPLE} prune out/journal.sqlite --older-than 90")(prune)
+    app.add_typer(commands, name="journal", epilog=f"{EXAMPLE} stats out/journal.sqlite")
 
 
 def _opened(path: Path) -> Journal:
@@ -45,8 +44,8 @@ def stats(journal: JournalFile) -> None:
                 for k in ("first", "last")
             )
             typer.echo(
-                f"{row['subject']}: {row['replies']:,} replies, {row['characters']:,} characters, {first}"
-                f" to {last}"
+                f"{row['subject']}: {row['replies']:,} replies, {row['characters']:,} characters, {first} to"
+                f" {last}"
             )
 
 

@@ -1,12 +1,11 @@
-"""What every auditing command shares: a progress bar, the files it writes, the summary it prints, its exit
-code."""
+"""What every auditing command shares: progress bar, files written, summary printed, exit code."""
 
 from __future__ import annotations
 
 import contextlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,7 @@ Progress = Callable[[int, int], None]
 
 @contextlib.contextmanager
 def progress_bar(total: int | None, what: str = "asking", *, cost: float | None = None) -> Iterator[Progress]:
-    """A bar on stderr with failures, money so far (at most) and time left; silent where stderr is no
-    terminal.
+    """A bar on stderr: failures, money so far (at most), time left; silent where stderr is no terminal.
 
     Args:
         cost: of all `total` inputs, at the prices the user gave; replies from the journal cost nothing, so
@@ -78,8 +76,7 @@ def call_of(kind: str, given: Mapping[str, Any], **settled: Any) -> Spec:
 
 
 def write_all(result: Result, out: Path, spec: Spec | None = None) -> dict[str, Path]:
-    """result.json, estimates.csv and report.html in `out` (and audit.toml, which repeats the call); name →
-    path."""
+    """result.json, estimates.csv and report.html in `out`, and audit.toml, which repeats the call."""
     out.mkdir(parents=True, exist_ok=True)
     files = {"result.json": result.to_json, "estimates.csv": result.to_csv, "report.html": result.to_html}
     written: dict[str, Path] = {}
@@ -91,13 +88,16 @@ def write_all(result: Result, out: Path, spec: Spec | None = None) -> dict[str, 
     return written
 
 
-def finish(result: Result, out: Path | None, spec: Spec | None = None) -> None:
-    """Print the summary, write the files, say where, and end with the exit code of the result."""
-    typer.echo(reports.render(result, "terminal"))
-    if out is not None:
-        typer.echo("Written:")
-        for path in write_all(result, out, spec).values():
-            typer.echo(f"  {path}")
+def finish(result: Result, out: Path | None, spec: Spec | None = None, *, before: Sequence[str] = ()) -> None:
+    """Print the lines `before` and the summary, write the files, say where, end with the exit code."""
+    written: dict[str, Path] = {}
+    try:
+        typer.echo("\n".join([*before, reports.render(result, "terminal")]))
+    finally:  # whether or not anybody reads the summary: `| head` closes the pipe early
+        if out is not None:
+            written = write_all(result, out, spec)
+    if written:
+        typer.echo("\n  ".join(["Written:", *map(str, written.values())]))
     if not result.complete:
         typer.echo("evenhand: the audit is incomplete; run the same command again to go on.", err=True)
         raise typer.Exit(3)

@@ -20,8 +20,8 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "predictions",
-        epilog="Example: evenhand predictions preds.csv --y-true G3 --y-pred pred --group sex --reference"
-        " M --out out/",
+        epilog="Example: evenhand predictions preds.csv --y-true G3 --y-pred pred --group sex --reference M"
+        " --out out/",
     )(predictions)
 
 
@@ -101,8 +101,8 @@ def predictions(
     tolerance: Annotated[
         list[str] | None,
         Option(
-            help="Largest differences that count as even-handed, by measure. MEASURE=VALUE, e.g."
-            " 'disparate impact=0.8'; may be repeated."
+            help="Largest differences that count as even-handed, by measure. MEASURE=VALUE, e.g. 'disparate"
+            " impact=0.8'; may be repeated."
         ),
     ] = None,
     law: Annotated[str | None, Option(help="Tables to add: ll144 or four-fifths.")] = None,
@@ -127,11 +127,8 @@ def predictions(
     spec = call_of("predictions", locals(), **settled)
     with progress_bar(None, "reading") as update:
         result = spec.call(progress=update)
-    for line in tables(result):
-        typer.echo(line)
-    if out is not None:
-        write_tables(result, out)
-    finish(result, out, spec)
+    written = [] if out is None else write_tables(result, out)
+    finish(result, out, spec, before=[*tables(result), *(f"Written: {file}" for file in written)])
 
 
 def _tolerances(given: list[str] | None) -> dict[str, Any] | None:
@@ -178,18 +175,17 @@ def _cell(value: Any, *, full: bool) -> str:
     return str(value)
 
 
-def write_tables(result: Result, out: Path) -> None:
+def write_tables(result: Result, out: Path) -> list[Path]:
     """Each of these tables as a CSV file of its own in `out`, ready to publish."""
     import pyarrow as pa
     import pyarrow.csv as csv
 
+    written = []
     for name, exhibit in result.exhibits.items():
         if name.startswith(PRINTED):
             out.mkdir(parents=True, exist_ok=True)
-            file = out / (
-                "".join(c if c.isalnum() else "-" for c in name.lower()).replace("---", "-") + ".csv"
-            )
-            csv.write_csv(
-                pa.table({k: [neutral(x) for x in v] for k, v in exhibit.columns.items()}), str(file)
-            )
-            typer.echo(f"Written: {file}")
+            plain = "".join(c if c.isalnum() else "-" for c in name.lower()).replace("---", "-")
+            columns = {k: [neutral(x) for x in v] for k, v in exhibit.columns.items()}
+            csv.write_csv(pa.table(columns), str(out / f"{plain}.csv"))
+            written.append(out / f"{plain}.csv")
+    return written

@@ -33,9 +33,8 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command("report", epilog="Example: evenhand report result.json --html -o report.html")(report)
     app.command("check", epilog="Example: evenhand check result.json --fail-on disparity")(check)
-    app.command("compare", epilog="Example: evenhand compare before/result.json after/result.json")(
-        compare_results
-    )
+    epilog = "Example: evenhand compare before/result.json after/result.json"
+    app.command("compare", epilog=epilog)(compare_results)
 
 
 ALIASES = {"text": "terminal"}
@@ -55,8 +54,7 @@ def report(
     junit: Annotated[bool, Option("--junit", help=REPORTS["junit"].about)] = False,
     out: Annotated[Path | None, Option("--out", "-o", help="Write to this file; else to stdout.")] = None,
 ) -> None:
-    """Render a result as a page, text, Markdown, CSV, JSON, JUnit XML, …: --as FORMAT, or by the ending of
-    -o."""
+    """Render a result as a page, text, Markdown, CSV, JSON, JUnit XML, …: --as FORMAT, or by -o's ending."""
     flags = {"html": html, "terminal": text, "markdown": markdown, "csv": csv, "json": json, "junit": junit}
     kinds = [name for name, wanted in flags.items() if wanted]
     kinds += [] if kind is None else [ALIASES.get(kind, kind)]
@@ -79,17 +77,14 @@ def check(
         Option(help="The mildest verdict of a primary claim that fails: disparity, gap or inconclusive."),
     ] = FailOn.gap,
 ) -> None:
-    """Exit with 1 where a primary claim comes out badly, or nothing was judged: for continuous
-    integration."""
+    """Exit with 1 where a primary claim comes out badly, or nothing was judged: for automated checks."""
     failing = SEVERITY[: SEVERITY.index(fail_on.value) + 1]
     loaded = Result.from_json(result)
     bad = [f for f in loaded.primary if f.verdict in failing]
     for finding in bad:
         e = finding.estimate
-        given = f" ({e.given})" if e.given else ""
-        typer.echo(
-            f"{finding.verdict}: {e.measure}, {e.group} against {e.reference}{given}: {finding.because}"
-        )
+        where = f"{e.group} against {e.reference}" + (f" ({e.given})" if e.given else "")
+        typer.echo(f"{finding.verdict}: {e.measure}, {where}: {finding.because}")
     empty = _unjudged(loaded)
     tally = Counter(f.verdict for f in loaded.primary)
     counted = ", ".join(f"{tally[verdict]} {verdict}" for verdict in SEVERITY) + " of the primary claims"

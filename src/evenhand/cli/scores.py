@@ -42,8 +42,8 @@ def scores(
         list[str] | None,
         Option(
             "--unit",
-            help="What the rows were sampled from, at most two: the text or template, and the term or"
-            " name. May be repeated.",
+            help="What the rows were sampled from, at most two: the text or template, and the term or name."
+            " May be repeated.",
         ),
     ] = None,
     labels: Annotated[

@@ -39,13 +39,7 @@ def plan(
     ] = None,
 ) -> None:
     """Say what an audit will ask, cost and be able to find; asks nothing."""
-    given = {
-        "price": price,
-        "price_per_100": price_per_100,
-        "minimum_units": minimum_units,
-        "rate": rate,
-        "sds": sds,
-    }
+    given = locals()
     spec = read_spec(file)
     row = AUDITS[spec.kind]
     if row.forecast is None:
@@ -53,7 +47,7 @@ def plan(
     module, _, attribute = row.forecast.partition(":")
     forecast = getattr(import_module(module), attribute)
     known = [name for name in inspect.signature(forecast).parameters if name in given]
-    wanted = {name: value for name, value in given.items() if value is not None}
+    wanted = {name: value for name, value in given.items() if name != "file" and value is not None}
     for name in wanted:
         if name not in known:
             raise UsageError(

@@ -1,5 +1,4 @@
-"""`evenhand text`: audit a live model with names, pronouns or identity terms; `evenhand demo`: the same on
-shipped defaults."""
+"""`evenhand text`: a live model audited with names, pronouns or identity terms; `evenhand demo`."""
 
 from __future__ import annotations
 
@@ -99,8 +98,7 @@ def demo(
     out: Annotated[Path, Option(help="Folder for what the demo writes.")] = Path("evenhand-demo"),
     subject: Annotated[str, Option(help="Any subject; VADER needs no key.")] = "vader",
 ) -> None:
-    """Audit a real model (VADER) with 80 names and with identity terms of five categories; no key, no
-    download."""
+    """Audit a real model (VADER) with 80 names and identity terms of five categories; no key, no download."""
     from evenhand.audits.text.demo import demo_design, demo_subjects, run_demo
 
     with progress_bar(len(demo_design()) * len(demo_subjects(subject))) as update:

@@ -55,7 +55,7 @@ def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
         raise TypeError(row.name)
     one, two, together = a.moments, b.moments, row.together
     method = "Cohen's d, pooled with ddof 1, delta method; p is Welch's"
-    why = _why(row, one, two)
+    why = _why(row.with_(least=2), one, two)
     if why:
         return Inference(level=level, method=method, why_not=why)
     n, m = one.n_effective, two.n_effective

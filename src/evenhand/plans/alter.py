@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from evenhand.embeddings.dictionary import Chosen, Pools
 from evenhand.embeddings.fluency import Contexts, Fluency, contexts_of, passes
 from evenhand.plans._rewriting import article_like
 from evenhand.plans._words import match_case
-from evenhand.plans.search import TextTasks
 
 Tagger: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
 """From the words of a text to their parts of speech."""
@@ -184,48 +183,30 @@ class Offers:
         return Offers(by_row={w: words for w, words in kept.items() if words})
 
 
-def text_tasks(
-    text: str,
-    number: int,
-    sites: Sequence[Site],
-    offered: Sequence[Sequence[int]],
-    tasks: IntArray,
-    vectors: Vectors,
-    *,
-    limit: int,
-    base_loss: float,
-    seeds: IntArray,
-    key: Any = None,
-) -> TextTasks:
-    """The searches of one text, from the rows of the words that are offered at its sites.
+class TextChanges(NamedTuple):
+    """Every change that may be made to a text, as in `TextTasks`, and which of them each offered word is.
 
     Args:
-        number: of the text. offered: per site the rows of all words that any search may put there.
-        tasks: (n, k) the words of each search, numbered through all sites; −1 where there are fewer.
+        place, spans, words: (m,) of each change; the first of each place leaves the word out.
+        number: of the change of each offered word, through all sites; −1 at the end, for none.
     """
+
+    place: IntArray
+    spans: list[tuple[int, int]]
+    words: list[str]
+    number: IntArray
+
+
+def alterations(sites: Sequence[Site], offered: Sequence[Sequence[int]], vectors: Vectors) -> TextChanges:
+    """The changes of one text, from the rows of the words that any search may put at each of its sites."""
     words: list[str] = []
     spans: list[tuple[int, int]] = []
-    numbers = np.empty(sum(map(len, offered)) + 1, dtype=np.int64)
-    numbers[-1] = -1
-    at = 0
-    for p, (site, rows) in enumerate(zip(sites, offered, strict=True)):
+    for site, rows in zip(sites, offered, strict=True):
         words += ["", *[site.spelled(vectors.words[row]) for row in rows]]
         spans += [(site.start, site.end)] * (len(rows) + 1)
-        numbers[at : at + len(rows)] = np.arange(len(rows)) + at + p + 1
-        at += len(rows)
     place = np.repeat(np.arange(len(sites)), [len(rows) + 1 for rows in offered])
-    return TextTasks(
-        text=text,
-        number=number,
-        place=place,
-        spans=spans,
-        words=words,
-        tasks=numbers[tasks],
-        limit=limit,
-        base_loss=base_loss,
-        seeds=seeds,
-        key=key,
-    )
+    kept = np.diff(place, prepend=-1) == 0
+    return TextChanges(place, spans, words, np.append(np.flatnonzero(kept), -1))
 
 
 __all__ = [
@@ -234,8 +215,9 @@ __all__ = [
     "Offers",
     "Site",
     "Tagger",
+    "TextChanges",
+    "alterations",
     "contexts_of",
     "fluent",
     "sites_of",
-    "text_tasks",
 ]

@@ -50,7 +50,7 @@ def few(
     Args:
         score: (n,). a, b: (n,) rows of the two groups. codes: (n,) unit of each row, −1 for none.
     """
-    means = [_means(score[side], codes[side]) for side in (a & (codes >= 0), b & (codes >= 0))]
+    means = [unit_means(score, codes, side) for side in (a, b)]
     shared = np.intersect1d(means[0][0], means[1][0])
     if len(shared):
         gaps = _at(means[0], shared) - _at(means[1], shared)
@@ -86,7 +86,12 @@ def units_for(tolerance: float, spread: float, level: float = 0.95) -> int | Non
     return math.ceil(math.log(1.0 - level) / math.log1p(-tolerance / spread))
 
 
-def _means(score: FloatArray, codes: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.integer], FloatArray]:
+def unit_means(
+    score: FloatArray, codes: npt.NDArray[np.integer], rows: BoolArray
+) -> tuple[npt.NDArray[np.integer], FloatArray]:
+    """The units that have rows, and the mean score of each."""
+    chosen = rows & (codes >= 0)
+    score, codes = score[chosen], codes[chosen]
     units, place = np.unique(codes, return_inverse=True)
     return units, np.bincount(place, score, len(units)) / np.maximum(
         np.bincount(place, minlength=len(units)), 1

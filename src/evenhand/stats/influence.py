@@ -11,6 +11,7 @@ import numpy.typing as npt
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray
 from evenhand.stats.crossed import Crossing, prepare
+from evenhand.stats.interval import tail
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +96,33 @@ def _influence(rows: Crossing) -> Influence:
         side=side[order].astype(np.intp),
         value=value,
     )
+
+
+def outlying(values: FloatArray) -> float:
+    """Chance that the furthest of n normal values lies as far out as the furthest of these does (Grubbs'
+    test).
+
+    Args:
+        values: (n,) unit means of one group, n ≥ 3.
+
+    Returns:
+        p in [0, 1], Bonferroni's bound: at most 1; 0 where all others are equal.
+
+    Source: Grubbs (1969), Procedures for detecting outlying observations in samples, eq. 3.
+
+    >>> round(outlying(np.array([1.0, 2.0, 3.0, 2.0, 1.5, 2.5])), 2)
+    0.76
+    >>> outlying(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 9.0])) < 1e-6
+    True
+    """
+    n, spread = len(values), float(np.std(values, ddof=1)) if len(values) > 2 else 0.0
+    if n < 3 or spread == 0.0:
+        return 1.0
+    g2 = float(np.max(np.abs(values - values.mean())) / spread) ** 2
+    rest = (n - 1) ** 2 - n * g2
+    if rest <= 1e-9 * n:
+        return 0.0
+    return min(1.0, n * tail(float(np.sqrt(n * (n - 2) * g2 / rest)), n - 2))
 
 
 def carried(

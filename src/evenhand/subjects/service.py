@@ -1,26 +1,21 @@
-"""The engine behind every network service: one event loop on a thread, a rate, retries, a breaker, replies as they come.
+"""The engine behind every network service: an event loop on a thread, a rate, retries, a breaker.
 
-An `Endpoint` knows one service (what a request looks like, where the scores are, which errors are final); the engine
-knows nothing of sentiment. Requests go to the endpoint's host and nowhere else: redirects are not followed, and proxies
-or `.netrc` of the environment are not used.
+An `Endpoint` knows one service (what a request looks like, where the scores are, which errors are final); the
+engine knows nothing of sentiment. Proxies and `.netrc` of the environment are not used.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import datetime
-import json
 import logging
 import queue
 import random
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +23,7 @@ import numpy.typing as npt
 from evenhand._errors import CredentialError, SubjectError
 from evenhand._model import Replies, Traits, traits_of
 from evenhand.subjects.python import join
+from evenhand.subjects.request import Again, Endpoint, Refused, ask_once
 from evenhand.subjects.wrappers import Arrivals, gather
 
 if TYPE_CHECKING:
@@ -35,56 +31,15 @@ if TYPE_CHECKING:
 
 logging.getLogger("stamina").addHandler(logging.NullHandler())  # retries are counted; stderr is for messages
 
-LARGEST_REPLY = 16 << 20
 STAGGER = 0.001
-"""Seconds between the first requests of two places: requests that start in one burst come back in one burst, for ever."""
+"""Seconds between the first requests of two places: what starts in one burst comes back in one, for ever."""
 GRACE = 3.0
 """Seconds that requests in flight are given after Ctrl-C, and then the loop to end."""
 LOOK = 0.2
 """Seconds after which a reader that waits looks whether anybody is left to send something."""
 TOGETHER = 0.01
-"""Seconds for which replies are collected before they are handed over: waking the reader for each one costs more than the reply."""
-RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-REFUSED = frozenset({401, 403})
-
-
-class Endpoint(Protocol):
-    """What the engine must know of one service."""
-
-    @property
-    def id(self) -> str:
-        """Service, model, version and parameters; never a secret."""
-        ...
-
-    @property
-    def url(self) -> str: ...
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Headers with the credentials; never logged."""
-        ...
-
-    @property
-    def batch(self) -> int:
-        """Inputs in one request."""
-        ...
-
-    @property
-    def variable(self) -> str:
-        """The environment variable that holds the key, for messages."""
-        ...
-
-    def refuse(self, text: Any) -> str | None:
-        """Why an input cannot be asked (too long, empty), or None."""
-        ...
-
-    def body(self, inputs: Sequence[Any]) -> Any:
-        """The JSON of a request."""
-        ...
-
-    def parse(self, answer: Any, n: int) -> Replies:
-        """The scores in an answer to `n` inputs. Raises KeyError, TypeError or ValueError where they are missing."""
-        ...
+"""Seconds for which replies are collected before they are handed over: waking the reader for each one costs
+more than the reply."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +79,7 @@ class Service:
 
     @property
     def traits(self) -> Traits:
-        """Those of the endpoint; given many inputs at once the places stay filled, which split batches would empty at every seam."""
+        """Those of the endpoint; it batches itself, since split batches would empty places at every seam."""
         return replace(traits_of(self.endpoint), batches_itself=True)
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
@@ -162,8 +117,11 @@ class Service:
 
 
 def _next(driver: _Driver, thread: threading.Thread) -> Any:
-    """What comes next; wakes up now and then, since a wait without end cannot be interrupted everywhere (on Windows, and
-    where a library has put its own handler of Ctrl-C in place), and since a thread that is gone sends nothing more."""
+    """What comes next.
+
+    It wakes up now and then, since a wait without end cannot be interrupted everywhere (on Windows, and where
+    a library has put its own handler of Ctrl-C in place), and since a thread that is gone sends nothing more.
+    """
     while True:
         with contextlib.suppress(queue.Empty):
             return driver.arrived.get(timeout=LOOK)
@@ -208,12 +166,6 @@ class _Pace:
             await self.sleep(start - now)
 
 
-class _Retry(Exception):
-    def __init__(self, reason: str, after: float | None = None) -> None:
-        self.reason, self.after = reason, after
-        super().__init__(reason)
-
-
 @dataclass
 class _Driver:
     """One run of the event loop: workers take chunks of rows, ask, and collect what arrived for the queue."""
@@ -231,7 +183,7 @@ class _Driver:
     def end(self, thread: threading.Thread) -> None:
         """Ends the loop now, whatever it waits for, and its thread; does nothing where they have ended.
 
-        A thread that is stuck outside the loop is left behind: it asks nothing more, and ends with the process.
+        A thread that is stuck outside the loop is left behind: it asks nothing and ends with the process.
         """
         self.stopping.set()
         until = time.monotonic() + GRACE
@@ -286,31 +238,10 @@ class _Driver:
         for rows in chunks:
             if self.stopping.is_set():
                 return
-            part = [self.inputs[row] for row in rows]
-            replies = await self._answer(session, part)
-            await self._hand_over(rows, replies)
-            again = [at for at, reason in replies.errors.items() if isinstance(reason, PartialFailure)]
-            for _ in range(
-                self.service.attempts - 1
-            ):  # rows that failed inside a good answer are asked alone
-                if not again or self.stopping.is_set():
-                    break
-                replies = await self._answer(session, [part[at] for at in again])
-                await self._hand_over([rows[at] for at in again], replies)
-                again = [
-                    again[at] for at, reason in replies.errors.items() if isinstance(reason, PartialFailure)
-                ]
-            for at in again:
-                reason = PartialFailureFinal(str(replies.errors[again.index(at)]))
-                await self._hand_over([rows[at]], Replies(scores={}, errors={0: reason}), final=True)
+            await self._hand_over(rows, await self._answer(session, [self.inputs[row] for row in rows]))
 
-    async def _hand_over(self, rows: list[int], replies: Replies, *, final: bool = False) -> None:
-        """Collect what arrived; rows that will be asked again wait. A reader that cannot follow holds up the workers."""
-        if replies.errors and not final:
-            keep = [at for at in range(len(rows)) if not isinstance(replies.errors.get(at), PartialFailure)]
-            rows, replies = [rows[at] for at in keep], _taken(replies, keep)
-        if not rows:
-            return
+    async def _hand_over(self, rows: list[int], replies: Replies) -> None:
+        """Collect what arrived; a reader that cannot follow holds up the workers."""
         if not self.outbox:
             asyncio.get_running_loop().call_later(TOGETHER, self._flush)
         self.outbox.append((rows, replies))
@@ -335,7 +266,7 @@ class _Driver:
                 await calls.wait()
             if characters.rate:
                 await characters.wait(sum(len(str(text)) for text in part))
-            answer = await _ask_once(session, service.endpoint, part)
+            answer = await ask_once(session, service.endpoint, part)
             replies = service.endpoint.parse(answer, len(part))
             self.failed_in_a_row = 0
             return replies
@@ -343,11 +274,11 @@ class _Driver:
         try:
             try:
                 return await once()  # the usual case spends nothing on the machinery of retries
-            except _Retry as first:
+            except Again as first:
                 return await self._retried(once, first)
-        except _Retry as error:
+        except Again as error:
             reason = f"{error.reason} (after {service.attempts} tries)"
-        except _Final as error:
+        except Refused as error:
             reason = str(error)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             reason = (
@@ -356,7 +287,7 @@ class _Driver:
         self._count_failure(reason)
         return Replies(scores={}, errors=dict.fromkeys(range(len(part)), reason))
 
-    async def _retried(self, once: Callable[[], Awaitable[Replies]], first: _Retry) -> Replies:
+    async def _retried(self, once: Callable[[], Awaitable[Replies]], first: Again) -> Replies:
         import stamina
 
         service = self.service
@@ -365,9 +296,13 @@ class _Driver:
         jitter = service.wait_initial * (1.0 + random.random())  # noqa: S311 - spreads requests, keeps no secret
         await asyncio.sleep(jitter if first.after is None else first.after)
         async for attempt in stamina.retry_context(
-            on=_wait, attempts=service.attempts - 1, timeout=None, wait_initial=2 * service.wait_initial,
-            wait_max=service.wait_max, wait_jitter=service.wait_initial,
-        ):  # fmt: skip
+            on=_wait,
+            attempts=service.attempts - 1,
+            timeout=None,
+            wait_initial=2 * service.wait_initial,
+            wait_max=service.wait_max,
+            wait_jitter=service.wait_initial,
+        ):
             with attempt:
                 return await once()
         raise first
@@ -388,14 +323,6 @@ def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
         task.cancel()
 
 
-def _taken(replies: Replies, keep: list[int]) -> Replies:
-    picked = np.array(keep, dtype=np.intp)
-    return Replies(
-        scores={name: column[picked] for name, column in replies.scores.items()},
-        errors={i: replies.errors[at] for i, at in enumerate(keep) if at in replies.errors},
-    )
-
-
 def _gravest(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     leaves: list[BaseException] = []
     stack: list[BaseException] = [errors]
@@ -411,102 +338,7 @@ def _gravest(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     )
 
 
-class PartialFailure(str):
-    """The reason of a row that failed inside a good answer and may be asked again alone."""
-
-    __slots__ = ()
-
-
-class PartialFailureFinal(str):
-    """The same after the last try."""
-
-    __slots__ = ()
-
-
-class _Final(Exception):
-    """A request that would fail again."""
-
-
 def _wait(error: Exception) -> bool | float:
-    if not isinstance(error, _Retry):
+    if not isinstance(error, Again):
         return False
     return True if error.after is None else error.after
-
-
-async def _ask_once(session: aiohttp.ClientSession, endpoint: Endpoint, part: list[Any]) -> Any:
-    import aiohttp
-
-    try:
-        async with session.post(
-            endpoint.url, json=endpoint.body(part), headers=dict(endpoint.headers), allow_redirects=False
-        ) as response:
-            raw = await response.content.read(LARGEST_REPLY + 1)
-            while len(raw) <= LARGEST_REPLY and not response.content.at_eof():
-                raw += await response.content.read(LARGEST_REPLY + 1 - len(raw))
-            return _judge(endpoint, response.status, response.headers, raw)
-    except aiohttp.ClientSSLError as error:
-        raise SubjectError(
-            "certificate",
-            "the certificate of the service was not accepted",
-            given=urlsplit(endpoint.url).hostname,
-            hint="is this the right host? Nothing was sent",
-        ) from error
-    except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise _Retry(f"{type(error).__name__}: {_without_secrets(str(error), endpoint)}"[:160]) from None
-
-
-def _judge(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: bytes) -> Any:
-    """The JSON of a good answer; an exception that says what to do about any other."""
-    if status in REFUSED or (status == 400 and (b"API_KEY_INVALID" in raw or b"API key not valid" in raw)):
-        raise CredentialError(
-            "credentials",
-            f"the service refused the key (HTTP {status})",
-            given=urlsplit(endpoint.url).hostname,
-            expected=f"a valid key in the environment variable {endpoint.variable}"
-            if endpoint.variable
-            else None,
-            hint="nothing is asked again until the key is right; what had arrived is kept",
-        )
-    if status in RETRIED:
-        raise _Retry(f"HTTP {status}", _retry_after(headers.get("Retry-After")))
-    if not 200 <= status < 300:
-        said = _without_secrets(raw[:200].decode("utf-8", "replace"), endpoint)
-        if status == 404:
-            raise SubjectError(
-                "not-found", f"the service knows no such model or path (HTTP 404): {said}", given=endpoint.id,
-                hint="check the name of the model and the URL",
-            )  # fmt: skip
-        raise _Final(f"HTTP {status}: {said}")
-    if len(raw) > LARGEST_REPLY:
-        raise _Final(f"the answer is larger than {LARGEST_REPLY:,} bytes")
-    try:
-        return json.loads(raw)
-    except ValueError:
-        if raw.lstrip()[:1] == b"<":
-            raise _Final("the endpoint answered HTML, not JSON; is the URL that of the API?") from None
-        raise _Retry("the answer is not JSON") from None  # cut off in the middle, most often
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Seconds, or a date (RFC 9110, 10.2.3); never more than an hour, whatever the clocks say."""
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            due = parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        seconds = (due - datetime.datetime.now(datetime.UTC)).total_seconds()
-    return min(max(seconds, 0.0), 3600.0)
-
-
-def _without_secrets(text: str, endpoint: Endpoint) -> str:
-    """Services like to echo what they were sent; keys stay out of every message."""
-    secrets = [part for value in endpoint.headers.values() for part in value.split() if len(part) >= 8]
-    secrets += [part.partition("=")[2] for part in urlsplit(endpoint.url).query.split("&") if "=" in part]
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "•••")
-    return text

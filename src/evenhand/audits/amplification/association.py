@@ -3,40 +3,45 @@ explains."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._estimate import evidence
-from evenhand._judge import judge
-from evenhand._model import Estimate, FloatArray
+from evenhand._estimate import Evidence
+from evenhand._model import FloatArray
 from evenhand.audits.amplification import exhibits as show
-from evenhand.audits.amplification.findings import MIN_IMAGES
+from evenhand.audits.amplification.findings import MIN_IMAGES, clustering, describe, difference, replicated
 from evenhand.audits.amplification.panel import corpus_blocks, panel, poisson_weights
-from evenhand.audits.amplification.prepare import Matched, Reading
+from evenhand.audits.amplification.prepare import Matched
 from evenhand.audits.amplification.resampling import Judging
 from evenhand.measures.association import item_epsilon, shares
-from evenhand.stats.interval import Inference, from_standard_error
+from evenhand.stats.interval import Inference
+from evenhand.stats.rates import wilson
 
 
 def association(
-    prepared: Matched, how: Reading, judging: Judging, analysis: Analysis, *, beside: bool = False
+    prepared: Matched, judging: Judging, analysis: Analysis, *, rule: str | None = None, beside: bool = False
 ) -> None:
-    """Tied items, coverage and the association of the whole corpus; `beside` a comparison only the tables."""
-    corpus = prepared.train
-    names = prepared.items.names
-    if not names:
+    """Tied items, coverage and the association of the whole corpus.
+
+    Args:
+        rule: by which rows were read; None for counts, which have none.
+        beside: a comparison: only the tables.
+    """
+    if not prepared.items.names:
         analysis.note("no-items-left", "No item has enough support.", warning=True)
     else:
-        table = show.tied_items(corpus, prepared.groups, names, prepared.items.kinds, judging.level)
+        table = show.tied_items(prepared, judging.declared.level)
         if not beside:
             analysis.exhibits["most tied"] = show.tied_chart(table, prepared.groups)
         analysis.exhibits["tied items"] = table
     if beside:
         return
-    if prepared.sources["train"].kind != "counts":
-        analysis.exhibits["coverage"] = show.coverage(prepared, how.rule)
-        if names:
-            _described(prepared, judging, analysis)
+    if rule is not None:
+        analysis.exhibits["coverage"] = show.coverage(prepared, rule)
+        if prepared.items.names:
+            _describe(prepared, judging, analysis)
     analysis.note(
         "association-only",
         "One corpus says what is tied to whom, not whether a model made it worse: pass outputs for that."
@@ -44,49 +49,43 @@ def association(
     )
 
 
-def _described(prepared: Matched, judging: Judging, analysis: Analysis) -> None:
+def _describe(prepared: Matched, judging: Judging, analysis: Analysis) -> None:
     """Shares of each item with intervals over images, and two summaries beside their nulls."""
-    corpus, groups = prepared.train, prepared.groups
-    joint = panel(corpus_blocks(corpus, prepared.images, "train"))
-    point = joint.totals()
-    drawn: list[FloatArray] = []
-    spread: list[FloatArray] = []
-    epsilon: list[FloatArray] = []
-    for weights in poisson_weights(joint.images, judging.draws, judging.seed):
-        sums = joint.totals(weights)
-        drawn.append(shares(sums["train"]))
-        spread.append(_distance(sums["train"], sums["train_rows"]))
-        epsilon.append(item_epsilon(sums["train"], sums["train_rows"]).max(axis=-1))
-    images = len(np.unique(corpus.images[corpus.member.any(axis=1)]))
-    null = _independent(point["train"][0], point["train_rows"][0], judging)
-    rows = []
-    for name, value, replicates, other in (
-        (
-            "mean distance of shares from the groups' overall shares",
-            _distance(point["train"], point["train_rows"])[0],
-            np.concatenate(spread),
-            null[0],
-        ),
-        (
-            "differential-fairness epsilon",
-            item_epsilon(point["train"], point["train_rows"]).max(axis=-1)[0],
-            np.concatenate(epsilon),
-            null[1],
-        ),
+    joint = panel(corpus_blocks(prepared.train, prepared.images, "train"))
+    sums = [joint.totals()]
+    sums += map(joint.totals, poisson_weights(joint.images, judging.draws, judging.declared.seed))
+    # The sample comes first, then its resamples.
+    counts, rows = (np.concatenate([s[k] for s in sums]) for k in ("train", "train_rows"))
+    analysis.findings += describe(list(_summaries(prepared, counts, rows, judging)), "association")
+    analysis.findings += describe(list(_shares(prepared, counts, rows[0], judging.declared.level)), "items")
+
+
+def _summaries(
+    prepared: Matched, counts: FloatArray, rows: FloatArray, judging: Judging
+) -> Iterator[Evidence]:
+    """How far items are from knowing nothing of groups, beside what chance would show."""
+    images, level = prepared.train.naming(), judging.declared.level
+    dealt = _independent(counts[0], rows[0], judging)
+    every = np.broadcast_to(rows[0], (judging.draws, rows.shape[1]))
+    for name, of in (
+        ("mean distance of shares from the groups' overall shares", _distance),
+        ("differential-fairness epsilon", _largest_epsilon),
     ):
-        rows.append(_one(name, float(value), replicates, other, images, judging, len(prepared.items.names)))
-    analysis.findings += judge(
-        [evidence(e, i) for e, i in rows], tolerance=None, family="association", correction="none"
-    )
-    share = np.concatenate(drawn)
-    shown = range(1) if len(groups) == 2 else range(len(groups))
-    items = []
-    for i, item in enumerate(prepared.items.names):
-        for g in shown:
-            items.append(_share(point, share, g, i, item, groups[g], images, judging))
-    analysis.findings += judge(
-        [evidence(e, i) for e, i in items], tolerance=None, family="items", correction="none"
-    )
+        values, null = of(counts, rows), of(dealt, every)
+        value = float(values[0])
+        if images < MIN_IMAGES:
+            why = f"only {images} images name a group; an interval needs at least {MIN_IMAGES}"
+            made = Inference(value=value, level=level, why_not=why)
+        else:
+            method = (
+                f"images resampled {judging.draws} times; null: items dealt to groups at random, mean"
+                f" {null.mean():.4g}"
+            )
+            made = replicated(value, values[1:], images=images, level=level, method=method)
+            p = float((1 + np.sum(null >= value - 1e-12)) / (len(null) + 1))
+            made = made.with_(p_value=p, low=None if made.low is None else max(0.0, made.low))
+        n, units = len(prepared.items.names), {"image": images}
+        yield difference(name, made, group="all groups", reference="independence", n=n, units=units)
 
 
 def _distance(counts: FloatArray, rows: FloatArray) -> FloatArray:
@@ -97,88 +96,38 @@ def _distance(counts: FloatArray, rows: FloatArray) -> FloatArray:
     return np.asarray(np.nanmean(np.where(np.isfinite(away), away, np.nan), axis=-1))
 
 
-def _independent(counts: FloatArray, rows: FloatArray, judging: Judging) -> tuple[FloatArray, FloatArray]:
-    """Both summaries where items know nothing of groups: mentions dealt to groups by their overall shares."""
-    rng = np.random.default_rng(judging.seed + 1)
-    p = rows / rows.sum()
-    dealt = np.stack(
-        [rng.multinomial(int(n), p, size=judging.draws) for n in counts.sum(axis=0)], axis=-1
-    ).astype(float)
-    every = np.broadcast_to(rows, (judging.draws, len(rows)))
-    return _distance(dealt, every), item_epsilon(dealt, every).max(axis=-1)
+def _largest_epsilon(counts: FloatArray, rows: FloatArray) -> FloatArray:
+    return np.asarray(item_epsilon(counts, rows).max(axis=-1))
 
 
-def _one(
-    name: str,
-    value: float,
-    replicates: FloatArray,
-    null: FloatArray,
-    images: int,
-    judging: Judging,
-    items: int,
-) -> tuple[Estimate, Inference]:
-    estimate = Estimate(
-        measure=name,
-        contrast="difference",
-        group="all groups",
-        reference="independence",
-        n=items,
-        units={"image": images},
-    )
-    if images < MIN_IMAGES:
-        why = f"only {images} images name a group; an interval needs at least {MIN_IMAGES}"
-        return estimate, Inference(value=value, level=judging.level, why_not=why)
-    usable = replicates[np.isfinite(replicates)]
-    method = (
-        f"images resampled {judging.draws} times; null: items dealt to groups at random, mean"
-        f" {null.mean():.4g}"
-    )
-    made = from_standard_error(
-        value, float(usable.std(ddof=1)), df=float(images - 1), level=judging.level, method=method
-    )
-    p = float((1 + np.sum(null >= value - 1e-12)) / (len(null) + 1))
-    return estimate, made.with_(p_value=p, low=None if made.low is None else max(0.0, made.low))
+def _independent(counts: FloatArray, rows: FloatArray, judging: Judging) -> FloatArray:
+    """Counts (draws, G, I) where items know nothing of groups: mentions dealt by the overall shares."""
+    rng = np.random.default_rng(judging.declared.seed + 1)
+    p, mentions = rows / rows.sum(), counts.sum(axis=0)
+    dealt = [rng.multinomial(int(n), p, size=judging.draws) for n in mentions]
+    return np.stack(dealt, axis=-1).astype(float)
 
 
-def _share(
-    point: dict[str, FloatArray],
-    share: FloatArray,
-    g: int,
-    i: int,
-    item: str,
-    group: str,
-    images: int,
-    judging: Judging,
-) -> tuple[Estimate, Inference]:
-    """One item's share, less the group's overall share, with Wilson's interval on the effective number of
+def _shares(prepared: Matched, counts: FloatArray, rows: FloatArray, level: float) -> Iterator[Evidence]:
+    """Each item's share, less the group's overall share, with Wilson's interval on the effective number of
     mentions."""
-    from evenhand.stats.rates import wilson
-
-    counts, rows = point["train"][0], point["train_rows"][0]
-    k, n = float(counts[g, i]), float(counts[:, i].sum())
-    overall = float(rows[g] / rows.sum())
-    p = k / n
-    usable = share[:, g, i][np.isfinite(share[:, g, i])]
-    plain = p * (1 - p) / n
-    deflate = float(np.clip(usable.var() / plain, 1.0, 10.0)) if plain > 0 and len(usable) > 10 else 1.0
-    interval = wilson(k / deflate, n / deflate, level=judging.level)
-    estimate = Estimate(
-        measure=f"share of {group}",
-        contrast="difference",
-        group=item,
-        reference=f"overall ({overall:.3f})",
-        n=int(n),
-        n_group=int(k),
-    )
-    if images < MIN_IMAGES or interval.low is None or interval.high is None:
-        return estimate, Inference(
-            value=p - overall, level=judging.level, why_not=f"only {images} images name a group"
-        )
-    method = "Wilson on mentions deflated by clustering in images"
-    return estimate, Inference(
-        value=p - overall,
-        low=interval.low - overall,
-        high=interval.high - overall,
-        level=judging.level,
-        method=method,
-    )
+    groups, images = prepared.groups, prepared.train.naming()
+    drawn = shares(counts)[1:]
+    for i, item in enumerate(prepared.items.names):
+        for g in range(1 if len(groups) == 2 else len(groups)):
+            k, n = float(counts[0, g, i]), float(counts[0, :, i].sum())
+            p, overall = k / n, float(rows[g] / rows.sum())
+            deflate = clustering(drawn[:, g, i], p, n)
+            found = wilson(k / deflate, n / deflate, level=level)
+            made = Inference(value=p - overall, level=level, why_not=f"only {images} images name a group")
+            if images >= MIN_IMAGES and found.low is not None and found.high is not None:
+                made = made.with_(
+                    low=found.low - overall,
+                    high=found.high - overall,
+                    method="Wilson on mentions deflated by clustering in images",
+                    why_not=None,
+                )
+            share = difference(
+                f"share of {groups[g]}", made, group=item, reference=f"overall ({overall:.3f})"
+            )
+            yield share.with_estimate(n=int(n), n_group=int(k))

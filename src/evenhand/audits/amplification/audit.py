@@ -8,32 +8,29 @@ from pathlib import Path
 from typing import Any
 
 from evenhand._analysis import Analysis
+from evenhand._declared import Declared
 from evenhand._errors import UsageError
 from evenhand._judge import Correction, tolerance_of
 from evenhand._provenance import provenance, tells_its_call
 from evenhand._result import Result
-from evenhand.audits.amplification.comparison import of_rows
-from evenhand.audits.amplification.corpus import Pool, Rule
-from evenhand.audits.amplification.counts import of_counts
-from evenhand.audits.amplification.items import Tagger
+from evenhand.audits.amplification.balance import check_ratio
+from evenhand.audits.amplification.comparison import of_counts, of_rows
+from evenhand.audits.amplification.counts import counted
 from evenhand.audits.amplification.leakage import Attackers
-from evenhand.audits.amplification.prepare import (
-    Reading,
-    open_sources,
-    prepare,
-)
-from evenhand.audits.amplification.resampling import Judging
+from evenhand.audits.amplification.prepare import open_sources, prepare
+from evenhand.audits.amplification.reading import Groups, Listed, Pool, Reading, Rule, Tagger
+from evenhand.audits.amplification.resampling import Judging, tolerances
 from evenhand.stats.interval import check_level
 
 
 @tells_its_call("train", "outputs", "truth", "text", "id", "tagger", "leakage", "classifier", "seeds")
 def audit_amplification(
-    train: Any,
-    outputs: Any = None,
+    train: object,
+    outputs: object = None,
     *,
-    groups: Any = None,
-    items: Any = None,
-    truth: Any = None,
+    groups: Groups | None = None,
+    items: Listed | None = None,
+    truth: object = None,
     text: str | None = None,
     id: str | None = None,
     rule: Rule = "exactly-one",
@@ -64,18 +61,16 @@ def audit_amplification(
             it gives the association part.
         outputs: what the model made, of the same kind; without it, what is tied to whom in `train`.
         groups: who is compared: a list of `evenhand list terms`, a file {group: [words]}, a column, or
-            several 0/1 columns. In Python also a mapping. By default the lists of 'Women also Snowboard'
-            for captions, a column named gender, sex, group or race for labels.
-        items: items to count: names, or a file with an item and its synonyms a line. In Python also a
-            mapping of name to synonyms. Words count as written. By default nouns and verbs are mined from
-            the training captions.
+            several 0/1 columns. In Python also a mapping. By default the lists of 'Women also Snowboard' for
+            captions, a column named gender, sex, group or race for labels.
+        items: items to count: names, or a file with an item and its synonyms a line. In Python also a mapping
+            of name to synonyms. Words count as written. By default nouns and verbs are mined from the
+            training captions.
         truth: annotation of the outputs' images, for directional amplification, errors and leakage. By
-            default the training rows of the same images. Without ids it is aligned to the outputs row by
-            row.
+            default the training rows of the same images. Without ids it is aligned to the outputs row by row.
         text: column with captions, where its name does not tell.
         id: column with image ids, where its name does not tell.
-        rule: captions that name several groups: exactly-one (left out), any, or both (a group of their
-            own).
+        rule: captions that name several groups: exactly-one (left out), any, or both (a group of their own).
         pool: count each caption, or join the captions of an image first: caption or image.
         match: images compared: auto, all or shared. "auto" restricts outputs to the images of the training
             data where it has (nearly) all of them in common, "shared" always does, "all" never.
@@ -85,8 +80,8 @@ def audit_amplification(
         tagger: for parts of speech: "module:attr", or spacy:MODEL. In Python also a callable.
         tolerance: largest growth of shares that counts as none. Declared beforehand, for mean amplification
             and T→A; or measure → tolerance.
-        item_tolerance: judge single items too: largest change of a share that counts as none. Undeclared
-            they are described, with p adjusted for their number.
+        item_tolerance: judge single items too: largest change of a share that counts as none. Undeclared they
+            are described, with p adjusted for their number.
         margin: change of a share that is a violation.
         balance: also compare with training data balanced so that no item's ratio of groups exceeds this
             number.
@@ -125,31 +120,37 @@ def audit_amplification(
         match=match,
     )
     judging = Judging(
-        tolerance=_checked(tolerance),
+        declared=Declared(
+            tolerance=tolerances(tolerance, margin),
+            level=check_level(level),
+            correction=correction,
+            seed=seed,
+        ),
         margin=margin,
         item_tolerance=None if item_tolerance is None else tolerance_of(float(item_tolerance))[1],
         draws=draws,
-        level=check_level(level),
-        correction=correction,
-        seed=seed,
     )
-    _check(draws=draws, margin=margin, seeds=seeds, truth=truth, outputs=outputs, balance=balance)
+    attackers = Attackers(wanted=leakage, classifier=classifier, seeds=seeds, seed=seed)
+    if truth is not None and outputs is None:
+        raise UsageError(
+            "truth-alone", "truth belongs to outputs, and none are given", hint="pass outputs as well"
+        )
+    if balance is not None:
+        check_ratio(balance)
     analysis = Analysis()
-    sources = open_sources(train, outputs, truth, how)
-    counts: dict[str, int]
+    sources = open_sources(how, train, outputs, truth)
     if sources["train"].kind == "counts":
-        counts = of_counts(sources, groups, how, judging, analysis)
+        told = of_counts(*counted(sources, how), judging, analysis)
     else:
         prepared = prepare(sources, how, analysis)
-        attackers = Attackers(wanted=leakage, classifier=classifier, seeds=seeds, seed=seed)
-        counts = of_rows(prepared, how, judging, attackers, balance, analysis)
+        told = of_rows(prepared, how, judging, attackers, balance, analysis)
     return Result(
         audit="amplification",
         title=_title(train, outputs),
         findings=tuple(analysis.findings),
         exhibits=analysis.exhibits,
         notes=tuple(analysis.notes),
-        counts=counts,
+        counts=told,
         provenance=provenance(
             audit_amplification,
             {},
@@ -159,33 +160,8 @@ def audit_amplification(
     )
 
 
-def _checked(tolerance: float | Mapping[str, float]) -> float | Mapping[str, float]:
-    for value in tolerance.values() if isinstance(tolerance, Mapping) else [tolerance]:
-        tolerance_of(float(value))
-    return tolerance
-
-
-def _check(*, draws: int, margin: float, seeds: int, truth: Any, outputs: Any, balance: float | None) -> None:
-    if draws < 100:
-        raise UsageError(
-            "bad-draws", "an interval needs at least 100 resamples", given=draws, expected="1000 or more"
-        )
-    if not 0 < margin < 1:
-        raise UsageError(
-            "bad-margin", "the margin is a change of a share", given=margin, expected="between 0 and 1"
-        )
-    if seeds < 1:
-        raise UsageError("bad-seeds", "an attacker is trained at least once", given=seeds)
-    if truth is not None and outputs is None:
-        raise UsageError(
-            "truth-alone", "truth belongs to outputs, and none are given", hint="pass outputs as well"
-        )
-    if balance is not None and balance < 1:
-        raise UsageError("bad-alpha", "a ratio of groups is at least 1", given=balance, expected="1, 2, 3, …")
-
-
-def _title(train: Any, outputs: Any) -> str:
-    def name(source: Any, default: str) -> str:
+def _title(train: object, outputs: object) -> str:
+    def name(source: object, default: str) -> str:
         return Path(source).name if isinstance(source, str | os.PathLike) else default
 
     if outputs is None:

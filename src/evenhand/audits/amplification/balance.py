@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
-from evenhand._estimate import evidence
+from evenhand._estimate import Evidence
 from evenhand._files import write_whole
-from evenhand._judge import judge
-from evenhand._model import Estimate, Exhibit, FloatArray, Scalar
+from evenhand._model import BoolArray, Exhibit, FloatArray, IntArray, Scalar
 from evenhand._table import write_csv
-from evenhand.audits.amplification.corpus import Corpus, Rule
-from evenhand.audits.amplification.findings import MIN_IMAGES
-from evenhand.audits.amplification.items import Tagger
-from evenhand.audits.amplification.panel import corpus_blocks, panel, poisson_weights
-from evenhand.audits.amplification.prepare import Matched, Reading, open_sources, prepare
+from evenhand.audits.amplification.corpus import Corpus
+from evenhand.audits.amplification.findings import MIN_IMAGES, describe, difference, replicated
+from evenhand.audits.amplification.panel import Sums, corpus_blocks, panel, poisson_weights
+from evenhand.audits.amplification.prepare import Matched, open_sources, prepare
+from evenhand.audits.amplification.reading import Groups, Listed, Reading, Rule, Tagger
 from evenhand.audits.amplification.resampling import Judging
 from evenhand.measures.amplification import mean_amplification
 from evenhand.measures.association import shares, sides
 from evenhand.measures.balancing import Selection, alike, largest, ratios
-from evenhand.stats.interval import Inference, from_standard_error
+from evenhand.stats.interval import Inference
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,11 +99,11 @@ class Balanced:
 
 
 def balance(
-    captions: Any,
+    captions: object,
     *,
     alpha: float,
-    groups: Any = None,
-    items: Any = None,
+    groups: Groups | None = None,
+    items: Listed | None = None,
     weights: bool = False,
     impossible: str = "drop",
     text: str | None = None,
@@ -139,8 +137,7 @@ def balance(
     >>> len(made.ids), list(made.items.rows())[0]["ratio after"]
     (13, 2.0)
     """
-    if not alpha >= 1:
-        raise UsageError("bad-alpha", "a ratio of groups is at least 1", given=alpha, expected="1, 2, 3, …")
+    check_ratio(alpha)
     if impossible not in ("drop", "leave"):
         raise UsageError(
             "bad-alpha", "no such choice for impossible items", given=impossible, available=["drop", "leave"]
@@ -156,17 +153,22 @@ def balance(
         top_n=top_n,
         tagger=tagger,
     )
-    analysis = Analysis()
-    sources = open_sources(captions, None, None, how)
+    sources = open_sources(how, captions)
     if sources["train"].kind == "counts":
         raise DataError(
             "counts-balance", "counts cannot be balanced", expected="captions or labels, one row each"
         )
-    prepared = prepare(sources, how, analysis)
+    prepared = prepare(sources, how, Analysis())
     made, _ = balanced(prepared, alpha, whole=not weights, impossible=impossible, seconds=seconds, seed=seed)
     if to is not None:
         made.write(to)
     return made
+
+
+def check_ratio(alpha: float) -> None:
+    """A ratio of groups, else UsageError (`bad-alpha`)."""
+    if not alpha >= 1:
+        raise UsageError("bad-alpha", "a ratio of groups is at least 1", given=alpha, expected="1, 2, 3, …")
 
 
 def balanced(
@@ -181,9 +183,8 @@ def balanced(
     """(the balanced part, the weight of each image)."""
     corpus = prepared.train
     groups, n_items = corpus.member.shape[1], corpus.items.shape[1]
-    cells = corpus_blocks(corpus, prepared.images, "train")["train"][0]
     present = np.unique(corpus.images)
-    cells = cells[present]
+    cells = corpus_blocks(corpus, prepared.images, "train")["train"][0][present]
     before = np.asarray(cells.sum(axis=0)).reshape(groups, n_items)
     hopeless = (before.min(axis=0) == 0) & (before.max(axis=0) > 0)
     pattern, first = alike(cells)
@@ -196,12 +197,13 @@ def balanced(
     after = np.asarray(cells.T @ weight).reshape(groups, n_items)
     ids = _ids(prepared, present)
     kept = weight > 1e-9
+    left = "" if impossible == "drop" else "; left as it is"
     made = Balanced(
         alpha=alpha,
         ids=tuple(ids[k] for k in np.flatnonzero(kept).tolist()),
         weights=tuple(float(w) for w in weight[kept]),
         images=len(present),
-        items=_item_table(prepared, before, after, hopeless, impossible, alpha),
+        items=_item_table(prepared, before, after, hopeless, left, alpha),
         bound=chosen.bound,
         optimal=chosen.optimal,
         notes=tuple(f"Not constrained: {item}, {why}." for item, why, _, _ in prepared.dropped[:20]),
@@ -211,11 +213,10 @@ def balanced(
     return made, every
 
 
-def _dealt(chosen: Selection, pattern: Any, sizes: Any, whole: bool, seed: int) -> FloatArray:
+def _dealt(chosen: Selection, pattern: IntArray, sizes: IntArray, whole: bool, seed: int) -> FloatArray:
     """The weight of each image: alike images share an amount, or which of them stay is drawn."""
     if not whole:
-        shares_kept: FloatArray = np.asarray(chosen.kept / np.maximum(sizes, 1), dtype=float)
-        return np.asarray(shares_kept[pattern])
+        return np.asarray((chosen.kept / np.maximum(sizes, 1))[pattern], dtype=float)
     order = np.random.default_rng(seed).permutation(len(pattern))
     by_pattern = order[np.argsort(pattern[order], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]
@@ -224,25 +225,22 @@ def _dealt(chosen: Selection, pattern: Any, sizes: Any, whole: bool, seed: int) 
     return np.asarray(rank < chosen.kept[pattern], dtype=float)
 
 
-def _ids(prepared: Matched, present: Any) -> list[str]:
-    source, corpus = prepared.sources["train"], prepared.train
+def _ids(prepared: Matched, present: IntArray) -> list[str]:
+    source = prepared.sources["train"]
     if source.ids is None:
         return [str(i) for i in present.tolist()]
-    name = dict.fromkeys(source.ids)
-    if prepared.known:  # images were numbered in order of first appearance in the training data
-        listed = list(name)
-        return [listed[i] for i in present.tolist()]
-    return list(name)[: len(np.unique(corpus.images))]
+    listed = list(dict.fromkeys(source.ids))
+    # Known images were numbered in order of first appearance in the training data.
+    return [listed[i] for i in present.tolist()] if prepared.known else listed[: len(present)]
 
 
 def _item_table(
-    prepared: Matched, before: FloatArray, after: FloatArray, hopeless: Any, impossible: str, alpha: float
+    prepared: Matched, before: FloatArray, after: FloatArray, hopeless: BoolArray, left: str, alpha: float
 ) -> Exhibit:
     was, now = ratios(before), ratios(after)
 
     def what(i: int) -> str:
         if hopeless[i]:
-            left = "" if impossible == "drop" else "; left as it is"
             return f"impossible: some group is never named with it{left}"
         if after[:, i].sum() == 0 and before[:, i].sum() > 0:
             return "emptied by other items' constraints"
@@ -263,79 +261,48 @@ def _item_table(
         rows,
         columns=["item", *counted, "ratio before", "ratio after", "what"],
         note="Counts of rows that name the item with each group. A missing ratio: some group is never named"
-        " with"
-        " the item.",
+        " with the item.",
     )
 
 
 def add_balanced(prepared: Matched, judging: Judging, alpha: float, analysis: Analysis) -> None:
     """In an audit: what balancing would keep, and how far the outputs are from the balanced shares."""
-    made, weight = balanced(prepared, alpha, seed=judging.seed)
+    made, weight = balanced(prepared, alpha, seed=judging.declared.seed)
     analysis.exhibits["balanced"] = made.items
     hint = "evenhand balance … --to kept.jsonl (eh.balance) writes their ids"
     analysis.note("balanced", f"{made.summary().splitlines()[0]} {hint}.")
     if made.impossible:
         shown = ", ".join(made.impossible[:10])
-        analysis.note(
-            "balance-impossible",
-            f"No subset balances {shown}: some group is never named with them.",
-            warning=True,
-        )
+        text = f"No subset balances {shown}: some group is never named with them."
+        analysis.note("balance-impossible", text, warning=True)
     outputs = prepared.outputs
-    if outputs is None:
-        return
-    estimates = [
-        _growth(prepared, outputs, judging, None, "mean growth from the training data as it is"),
-        _growth(
-            prepared, outputs, judging, weight, f"mean growth from the training data balanced to {alpha:g}"
-        ),
-    ]
-    analysis.findings += judge(
-        [evidence(e, i) for e, i in estimates], tolerance=None, family="balanced", correction="none"
-    )
+    if outputs is not None:
+        held = {"as it is": np.ones(prepared.images), f"balanced to {alpha:g}": weight}
+        grown = [_growth(prepared, outputs, judging, w, name) for name, w in held.items()]
+        analysis.findings += describe(grown, "balanced")
 
 
-def _growth(
-    prepared: Matched, outputs: Corpus, judging: Judging, weight: FloatArray | None, name: str
-) -> tuple[Estimate, Inference]:
+def _growth(prepared: Matched, outputs: Corpus, judging: Judging, weight: FloatArray, name: str) -> Evidence:
     """Mean amplification with the sides of the training data as it is, from (balanced) training shares to the
     outputs."""
-    from scipy import sparse
+    blocks = corpus_blocks(prepared.train, prepared.images, "train")
+    matrix, shape = blocks["train"]
+    tied = sides(np.asarray(matrix.sum(axis=0)).reshape(shape))
+    blocks["train"] = ((sparse.diags(weight) @ matrix).tocsr(), shape)
+    joint = panel(blocks | corpus_blocks(outputs, prepared.images, "out"))
 
-    blocks = corpus_blocks(prepared.train, prepared.images, "train") | corpus_blocks(
-        outputs, prepared.images, "out"
-    )
-    tied = sides(np.asarray(blocks["train"][0].sum(axis=0)).reshape(blocks["train"][1]))
-    if weight is not None:
-        blocks["train"] = ((sparse.diags(weight) @ blocks["train"][0]).tocsr(), blocks["train"][1])
-    joint = panel(blocks)
-
-    def value(sums: dict[str, FloatArray]) -> FloatArray:
+    def value(sums: Sums) -> FloatArray:
         return mean_amplification(shares(sums["train"]), shares(sums["out"]), tied)
 
-    point = float(value(joint.totals())[0])
-    drawn = np.concatenate(
-        [value(joint.totals(w)) for w in poisson_weights(joint.images, judging.draws, judging.seed)]
-    )
-    images = len(np.unique(outputs.images[outputs.member.any(axis=1)]))
-    estimate = Estimate(
-        measure=name,
-        contrast="difference",
-        group="outputs",
-        reference="training data",
-        n=len(prepared.items.names),
-        units={"image": images},
-    )
+    point, images = float(value(joint.totals())[0]), outputs.naming()
+    level, seed = judging.declared.level, judging.declared.seed
     if images < MIN_IMAGES or not np.isfinite(point):
         why = f"only {images} images name a group" if images < MIN_IMAGES else "no item is left in both"
-        return estimate, Inference(value=point, level=judging.level, why_not=why)
-    usable: Sequence[float] = drawn[np.isfinite(drawn)].tolist()
-    se = float(np.std(usable, ddof=1))
-    made = from_standard_error(
-        point,
-        se,
-        df=float(images - 1),
-        level=judging.level,
-        method="images resampled, sides of the training data as it is",
-    )
-    return estimate, made
+        made = Inference(value=point, level=level, why_not=why)
+    else:
+        draws = poisson_weights(joint.images, judging.draws, seed)
+        drawn = np.concatenate([value(joint.totals(w)) for w in draws])
+        method = "images resampled, sides of the training data as it is"
+        made = replicated(point, drawn, images=images, level=level, method=method)
+    measure = f"mean growth from the training data {name}"
+    return difference(measure, made, n=len(prepared.items.names), units={"image": images})

@@ -13,9 +13,9 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from evenhand._model import BoolArray, IntArray
 from evenhand.terms.groups import plural
@@ -100,7 +100,7 @@ _ASCII = bytes(
 )
 
 
-def mentions(tokens: Tokens, concepts: Sequence[Iterable[str]]) -> Any:
+def mentions(tokens: Tokens, concepts: Sequence[Iterable[str]]) -> sparse.csr_matrix:
     """Which caption names which concept: a sparse 0/1 matrix (captions, concepts), CSR.
 
     Args:
@@ -112,8 +112,6 @@ def mentions(tokens: Tokens, concepts: Sequence[Iterable[str]]) -> Any:
     >>> mentions(t, [["dog"], ["hot dog"], ["cat", "cats"]]).toarray().tolist()
     [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
     """
-    from scipy import sparse
-
     forms: dict[tuple[str, ...], list[int]] = {}
     for concept, surfaces in enumerate(concepts):
         for surface in dict.fromkeys(surfaces):
@@ -181,10 +179,8 @@ def _phrase(tokens: Tokens, phrase: tuple[str, ...], row_of: IntArray, taken: Bo
     return np.asarray(kept, dtype=np.int64)
 
 
-def all_words(tokens: Tokens) -> Any:
+def all_words(tokens: Tokens) -> sparse.csr_matrix:
     """Which caption holds which word of the vocabulary: a sparse 0/1 matrix (captions, words), CSR."""
-    from scipy import sparse
-
     matrix = sparse.csr_matrix(
         # sum_duplicates sorts the indices where they lie: the tokens keep their own.
         (np.ones(len(tokens.codes), dtype=np.int32), tokens.codes.copy(), tokens.starts),

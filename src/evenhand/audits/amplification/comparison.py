@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from evenhand._analysis import Analysis
-from evenhand._estimate import Evidence
-from evenhand._judge import judge
-from evenhand._model import Estimate
+from evenhand._model import FloatArray
 from evenhand.audits.amplification import exhibits as show
 from evenhand.audits.amplification.association import association
 from evenhand.audits.amplification.balance import add_balanced
 from evenhand.audits.amplification.blocks import image_blocks, panel_of
-from evenhand.audits.amplification.findings import MIN_IMAGES, findings, item_findings
+from evenhand.audits.amplification.corpus import Corpus
+from evenhand.audits.amplification.findings import (
+    BEYOND,
+    MIN_IMAGES,
+    findings,
+    item_findings,
+    nothing_compared,
+)
 from evenhand.audits.amplification.leakage import Attackers, add_leakage
 from evenhand.audits.amplification.panel import exchangeable, panel
-from evenhand.audits.amplification.prepare import (
-    Matched,
-    Reading,
-    truth_of,
-)
-from evenhand.audits.amplification.resampling import Judging, Resampled, resample
+from evenhand.audits.amplification.prepare import Matched, truth_of
+from evenhand.audits.amplification.reading import Reading
+from evenhand.audits.amplification.resampling import Judging, Resampled, resample, resample_counts
 
 
 def of_rows(
@@ -32,104 +32,109 @@ def of_rows(
     analysis: Analysis,
 ) -> dict[str, int]:
     """Captions or labels: everything."""
-    if prepared.outputs is None:
-        association(prepared, how, judging, analysis)
-    elif not prepared.items.names:
-        analysis.note("no-items-left", "No item has enough support to be compared.", warning=True)
-        conclude_nothing(analysis, judging, "no item has enough support in both corpora")
-        _groups_only(prepared, how, judging, analysis)
-        analysis.exhibits["coverage"] = show.coverage(prepared, how.rule)
-        add_leakage(prepared, attackers, judging.level, analysis)
-    else:
-        _compare(prepared, how, judging, analysis)
-        add_leakage(prepared, attackers, judging.level, analysis)
-        association(prepared, how, judging, analysis, beside=True)
-    if balance is not None:
-        add_balanced(prepared, judging, balance, analysis)
-    if prepared.dropped:
-        analysis.exhibits["dropped"] = show.dropped(prepared)
-    called = {"train": "training rows", "outputs": "output rows", "truth": "truth rows"}
-    counted = {called[name]: len(c) for name, c in prepared.corpora.items()}
-    return counted | {
-        "groups": len(prepared.groups),
-        "items": len(prepared.items.names),
-        "items left out": len(prepared.dropped),
-    }
-
-
-def conclude_nothing(analysis: Analysis, judging: Judging, why: str) -> None:
-    estimate = Estimate(
-        measure="mean bias amplification beyond its null",
-        contrast="difference",
-        group="outputs",
-        reference="training data",
-        why_not=why,
-    )
-    default = judging.tolerance if isinstance(judging.tolerance, float | int) else 0.02
-    analysis.findings += judge(
-        [Evidence(estimate=estimate)], tolerance=(-np.inf, float(default)), family="amplification"
-    )
-
-
-def _compare(prepared: Matched, how: Reading, judging: Judging, analysis: Analysis) -> None:
-    joint, names = panel_of(prepared, how, analysis)
     outputs = prepared.outputs
     if outputs is None:
-        return
-    exact = exchangeable(prepared.train, outputs)
-    done = resample(joint, judging, exact=exact, images=_images(prepared), blocks=list(joint.shapes))
-    analysis.findings += findings(done, judging, items=prepared.items.names)
-    analysis.findings += item_findings(done, judging, groups=prepared.groups, items=prepared.items.names)
-    analysis.exhibits.update(show.add_all(prepared, done, judging, rule=how.rule))
-    if "outcomes" in joint.shapes:
-        analysis.exhibits["outcomes"] = show.outcome_table(done.point["outcomes"][0], prepared.groups)
-    if "train_sets" in joint.shapes and any(" + " in n for n in names):
+        association(prepared, judging, analysis, rule=how.rule)
+    else:
+        if prepared.items.names:
+            _compare(prepared, outputs, how, judging, analysis)
+        else:
+            _nothing_compared(judging, analysis, "no item has enough support in both corpora")
+            _groups_only(prepared, outputs, how, judging, analysis)
+            analysis.exhibits["coverage"] = show.coverage(prepared, how.rule)
+        add_leakage(prepared, attackers, judging.declared.level, analysis)
+        if prepared.items.names:
+            association(prepared, judging, analysis, beside=True)
+    if balance is not None:
+        add_balanced(prepared, judging, balance, analysis)
+    called = {"train": "training rows", "outputs": "output rows", "truth": "truth rows"}
+    return {called[name]: len(c) for name, c in prepared.corpora.items()} | _left(prepared, analysis)
+
+
+def of_counts(
+    prepared: Matched, before: FloatArray, after: FloatArray | None, judging: Judging, analysis: Analysis
+) -> dict[str, int]:
+    """Tables of counts (G, I): what needs no images."""
+    if after is None:
+        association(prepared, judging, analysis)
+    elif not prepared.items.names:
+        _nothing_compared(judging, analysis, "no item has enough support in both tables")
+    else:
+        done = resample_counts({"train": before[None], "out": after[None]}, judging)
+        _conclude(done, prepared, judging, analysis)
+    analysis.note(
+        "counts-only",
+        "Counts do not say which mentions share an image: mentions are taken as independent, so intervals are"
+        " too narrow where images have several captions. Directional measures, errors and leakage need rows.",
+    )
+    return _left(prepared, analysis)
+
+
+def _left(prepared: Matched, analysis: Analysis) -> dict[str, int]:
+    if prepared.dropped:
+        analysis.exhibits["dropped"] = show.dropped(prepared)
+    counted = {"groups": prepared.groups, "items": prepared.items.names, "items left out": prepared.dropped}
+    return {name: len(of) for name, of in counted.items()}
+
+
+def _nothing_compared(judging: Judging, analysis: Analysis, why: str) -> None:
+    analysis.note("no-items-left", "No item has enough support to be compared.", warning=True)
+    analysis.findings += nothing_compared(judging, why)
+
+
+def _compare(prepared: Matched, outputs: Corpus, how: Reading, judging: Judging, analysis: Analysis) -> None:
+    joint, names = panel_of(prepared, outputs, how, analysis)
+    images = min(corpus.naming() for corpus in (prepared.train, outputs))
+    done = resample(joint, judging, exact=exchangeable(prepared.train, outputs), images=images)
+    _conclude(done, prepared, judging, analysis, rule=how.rule)
+    if any(" + " in n for n in names):
         analysis.exhibits["sets"] = show.set_table(names, done, prepared.groups)
-    note_separation(done, prepared, analysis)
 
 
-def _groups_only(prepared: Matched, how: Reading, judging: Judging, analysis: Analysis) -> None:
+def _conclude(
+    done: Resampled, prepared: Matched, judging: Judging, analysis: Analysis, *, rule: str | None = None
+) -> None:
+    """Findings and exhibits of a comparison, in the order of the report; rows were read by a `rule`."""
+    items, level = prepared.items.names, judging.declared.level
+    analysis.findings += findings(done, judging, items=items)
+    analysis.findings += item_findings(done, judging, groups=prepared.groups, items=items)
+    analysis.exhibits.update(show.add_all(prepared, done, level, rule=rule))
+    if "outcomes" in done.point:
+        analysis.exhibits["outcomes"] = show.outcome_table(done.point["outcomes"][0], prepared.groups)
+    _note_separation(done, prepared, analysis)
+
+
+def _groups_only(
+    prepared: Matched, outputs: Corpus, how: Reading, judging: Judging, analysis: Analysis
+) -> None:
     """What needs no items: who is named rightly, wrongly or not at all."""
     truth = truth_of(prepared)
     if truth is None:
         return
-    blocks = {k: v for k, v in image_blocks(prepared, truth, how).items() if k in ("outcomes", "two_groups")}
-    joint = panel(blocks)
-    done = resample(joint, judging, exact=False, images=joint.images, blocks=list(blocks))
+    blocks = image_blocks(prepared, truth, outputs, how)
+    joint = panel({k: v for k, v in blocks.items() if k in ("outcomes", "two_groups")})
+    done = resample(joint, judging, exact=False, images=joint.images)
     analysis.findings += findings(done, judging, items=())
     analysis.exhibits["measures"] = show.measure_table(done)
     analysis.exhibits["outcomes"] = show.outcome_table(done.point["outcomes"][0], prepared.groups)
 
 
-def _images(prepared: Matched) -> int:
-    sizes = []
-    for corpus in (prepared.train, prepared.outputs):
-        if corpus is not None:
-            sizes.append(len(np.unique(corpus.images[corpus.member.any(axis=1)])))
-    return min(sizes)
-
-
-def note_separation(done: Resampled, prepared: Matched, analysis: Analysis) -> None:
+def _note_separation(done: Resampled, prepared: Matched, analysis: Analysis) -> None:
     """Say in words when the items are too few to tell the model from one that amplifies nothing."""
     if done.images < MIN_IMAGES:
-        analysis.note(
-            "few-images",
-            f"Only {done.images} images name a group in both corpora; that is too few for any interval, so"
-            " nothing is concluded.",
-            warning=True,
-        )
+        counted = f"Only {done.images} images name a group in both corpora"
+        text = f"{counted}; that is too few for any interval, so nothing is concluded."
+        analysis.note("few-images", text, warning=True)
         return
-    claims = [f for f in analysis.findings if f.family == "amplification" and f.estimate.value is not None]
-    if (
-        claims
-        and all((f.estimate.low or 0) <= 0 <= (f.estimate.high or 0) for f in claims)
-        and any(f.detectable for f in claims)
-    ):
+    judged = [f for f in analysis.findings if f.family == "amplification"]
+    claims = [f for f in judged if f.estimate.value is not None]
+    level = all((f.estimate.low or 0) <= 0 <= (f.estimate.high or 0) for f in claims)
+    if level and any(f.detectable for f in claims):
         names = prepared.items.names
         shown = f"{len(names)} items ({', '.join(names)})" if 1 < len(names) <= 12 else f"{len(names)} items"
+        measures = " and of ".join(f.estimate.measure.removesuffix(BEYOND) for f in claims)
         analysis.note(
             "not-separated",
-            f"The {shown} cannot separate this model from zero amplification: the intervals of"
-            f" {' and of '.join(f.estimate.measure.removesuffix(' beyond its null') for f in claims)} contain"
-            " zero.",
+            f"The {shown} cannot separate this model from zero amplification: the intervals of {measures}"
+            " contain zero.",
         )

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from evenhand._model import Exhibit, FloatArray, Scalar
-from evenhand.audits.amplification.corpus import RULES, Corpus
-from evenhand.audits.amplification.findings import as_dict, item_inference
+from evenhand.audits.amplification.corpus import Corpus
+from evenhand.audits.amplification.findings import item_inference
 from evenhand.audits.amplification.prepare import Matched
-from evenhand.audits.amplification.resampling import Judging, Resampled
+from evenhand.audits.amplification.reading import RULES
+from evenhand.audits.amplification.resampling import Aggregate, Resampled
 from evenhand.measures.association import item_epsilon, log_odds, pmi, shares
 from evenhand.stats.interval import tail
 from evenhand.stats.multiplicity import benjamini_hochberg
@@ -21,19 +22,8 @@ CALLED = {"train": "training data"}
 """What readers see for a corpus, where it is not its own name."""
 MOST_DUMBBELLS = 30
 TIED = (
-    "item",
-    "kind",
-    "group",
-    "log odds",
-    "z",
-    "p_adjusted",
-    "pmi (bits)",
-    "share",
-    "low",
-    "high",
-    "mentions",
-    "of",
-    "epsilon",
+    *("item", "kind", "group", "log odds", "z", "p_adjusted", "pmi (bits)"),
+    *("share", "low", "high", "mentions", "of", "epsilon"),
 )
 """Columns of the tied items, also where none is tied."""
 
@@ -42,24 +32,34 @@ def measure_table(done: Resampled) -> Exhibit:
     """All aggregates side by side with their nulls."""
     return Exhibit.of(
         "Amplification by every measure, each beside its null",
-        [as_dict(s) for s in done.summaries],
+        map(_measure, done.summaries),
         columns=None if done.summaries else ["measure", "value"],
         note="The null is what a model without amplification shows on these data: choosing the side of each"
-        " item"
-        " from the sample makes it differ from zero. The measures answer different questions and disagree on"
-        " real"
-        " systems.",
+        " item from the sample makes it differ from zero. The measures answer different questions and"
+        " disagree on real systems.",
     )
 
 
-def item_table(prepared: Matched, done: Resampled, judging: Judging) -> Exhibit:
+def _measure(summary: Aggregate) -> dict[str, Scalar]:
+    null = summary.null[np.isfinite(summary.null)]
+    return {
+        "measure": summary.statistic.name,
+        "value": summary.value if np.isfinite(summary.value) else None,
+        "null mean": float(null.mean()) if len(null) else None,
+        "null low": float(np.quantile(null, 0.025)) if len(null) else None,
+        "null high": float(np.quantile(null, 0.975)) if len(null) else None,
+        "null from": summary.null_from or "none: 0 is perfect",
+        "what it is": summary.statistic.about,
+    }
+
+
+def item_table(prepared: Matched, done: Resampled, level: float) -> Exhibit:
     """b*, b~, counts, change and interval of each item and group."""
     return Exhibit.of(
         "Items: share of each group, before and after",
-        _item_rows(prepared, done, judging.level),
+        _item_rows(prepared, done, level),
         note="b* is the group's share of the item's mentions in the training data, b~ in the outputs."
-        " Intervals are"
-        " for one item at a time; the verdicts are corrected for the number of items.",
+        " Intervals are for one item at a time; the verdicts are corrected for the number of items.",
     )
 
 
@@ -102,17 +102,13 @@ def scatter(prepared: Matched, done: Resampled) -> Exhibit:
         more = abs(c[g, i] - 1 / len(groups)) > abs(b[g, i] - 1 / len(groups))
         return "further from even" if more else "no further from even"
 
+    every = ((i, g) for i in range(b.shape[1]) for g in range(1 if two else len(groups)))
+    items = prepared.items.names
     return Exhibit.of(
         f"Share of {group} for each item: outputs against training data",
-        (
-            {x: float(b[g, i]), y: float(c[g, i]), "item": item, "side": side(i, g)}
-            for i, item in enumerate(prepared.items.names)
-            for g in range(1 if two else len(groups))
-        ),
-        columns=[x, y, "item", "side"],
+        ({x: float(b[g, i]), y: float(c[g, i]), "item": items[i], "side": side(i, g)} for i, g in every),
         note="On the diagonal the outputs repeat the training data. Points further from even (1/groups) than"
-        " the"
-        " diagonal are amplified.",
+        " the diagonal are amplified.",
         chart="scatter",
         encode={"x": x, "y": y, "label": "item", "color": "side", "diagonal": True},
     )
@@ -125,11 +121,10 @@ def dumbbells(prepared: Matched, done: Resampled) -> Exhibit:
     columns = np.arange(b.shape[1])
     start, end = b[tied, columns], c[tied, columns]
     order = np.argsort(-(end - start), kind="stable")
+    cut = ""
     if len(order) > MOST_DUMBBELLS:
+        cut = f"; the {MOST_DUMBBELLS} at the two ends of {len(order)} items"
         order = np.concatenate([order[: MOST_DUMBBELLS // 2], order[-MOST_DUMBBELLS // 2 :]])
-    cut = (
-        f"; the {MOST_DUMBBELLS} at the two ends of {b.shape[1]} items" if b.shape[1] > MOST_DUMBBELLS else ""
-    )
     return Exhibit.of(
         "Items by growth of the share of the group they are tied to",
         (
@@ -142,7 +137,6 @@ def dumbbells(prepared: Matched, done: Resampled) -> Exhibit:
             }
             for i in order
         ),
-        columns=["item", "training data", "outputs", "growth", "group"],
         note=f"Ranked from the most amplified to the most evened out{cut}.",
         chart="dumbbell",
         encode={"y": "item", "from": "training data", "to": "outputs", "group": "group"},
@@ -165,8 +159,7 @@ def coverage(prepared: Matched, rule: str) -> Exhibit:
         rows,
         columns=["corpus", "names", "rows", "share", "low", "high", "images"],
         note=f"Rule {rule}: {RULES.get(rule, '')}. A model that stops naming groups looks even-handed by"
-        " every"
-        " share; this chart shows it.",
+        " every share; this chart shows it.",
         chart="bars",
         encode={"y": "names", "x": "share", "color": "corpus", "low": "low", "high": "high"},
     )
@@ -192,39 +185,34 @@ def dropped(prepared: Matched) -> Exhibit:
     )
 
 
-def tied_items(
-    corpus: Corpus, groups: Sequence[str], items: Sequence[str], kinds: Sequence[str], level: float
-) -> Exhibit:
-    """Items by how tightly they are tied to each group: log-odds with a prior, PMI, shares."""
+def tied_items(prepared: Matched, level: float) -> Exhibit:
+    """Items of the training data by how tightly they are tied to each group: log-odds with a prior, PMI,
+    shares."""
     return Exhibit.of(
         "Most tied items",
-        _tied_rows(corpus, groups, items, kinds, level),
+        _tied_rows(prepared, level),
         columns=TIED,
         note="Log-odds of the item in one group against the others, shrunk by an informative Dirichlet prior"
         " (Monroe, Colaresi & Quinn 2008); p is Benjamini–Hochberg adjusted. Share: of the item's mentions"
-        " with a"
-        " group, with Wilson's interval. Epsilon: differential fairness of the item (Foulds et al. 2020).",
+        " with a group, with Wilson's interval. Epsilon: differential fairness of the item (Foulds et al."
+        " 2020).",
     )
 
 
-def _tied_rows(
-    corpus: Corpus, groups: Sequence[str], items: Sequence[str], kinds: Sequence[str], level: float
-) -> Iterator[dict[str, Scalar]]:
-    counts, totals = corpus.counts(), corpus.rows_of()
+def _tied_rows(prepared: Matched, level: float) -> Iterator[dict[str, Scalar]]:
+    items, kinds = prepared.items.names, prepared.items.kinds
+    counts, totals = prepared.train.counts(), prepared.train.rows_of()
     delta, z = log_odds(counts, totals)
     information, b = pmi(counts, totals), shares(counts)
     adjusted = benjamini_hochberg([tail(float(v), None) for row in z for v in row])
     epsilon = item_epsilon(counts, totals)
-    pairs = ((g, i) for g in range(len(groups)) for i in range(len(items)))
-    for g, i in sorted(pairs, key=lambda at: (-z[at], at)):
-        if z[g, i] <= 0:
-            continue
+    for g, i in sorted(np.argwhere(z > 0).tolist(), key=lambda at: (-z[at[0], at[1]], at)):
         n = float(counts[:, i].sum())
         interval = wilson(float(counts[g, i]), n, level=level)
         yield {
             "item": items[i],
             "kind": kinds[i] if kinds else "item",
-            "group": groups[g],
+            "group": prepared.groups[g],
             "log odds": float(delta[g, i]),
             "z": float(z[g, i]),
             "p_adjusted": adjusted[g * len(items) + i],
@@ -275,7 +263,7 @@ def set_table(names: Sequence[str], done: Resampled, groups: Sequence[str]) -> E
     return Exhibit.of(
         "Sets of items named together",
         rows,
-        columns=["set", "tied to", "b*", "b~", "growth", "mentions in training", "mentions in outputs"],
+        columns=("set", "tied to", "b*", "b~", "growth", "mentions in training", "mentions in outputs"),
         note=f"The sets that moved most, of {len(several)} with support in both corpora.",
     )
 
@@ -286,10 +274,8 @@ def outcome_table(table: FloatArray, groups: Sequence[str]) -> Exhibit:
     for k, true in enumerate(groups):
         n, right = table[k].sum(), table[k, k]
         row: dict[str, Scalar] = {"true group": true}
-        row |= {
-            f"named {g}": float(round(v, 6))
-            for g, v in zip([*groups, "none or several"], table[k], strict=True)
-        }
+        named = zip([*groups, "none or several"], table[k], strict=True)
+        row |= {f"named {g}": float(round(v, 6)) for g, v in named}
         wrong = table[k, : len(groups)].sum() - right
         for name, count in (("right", right), ("wrong", wrong), ("none", table[k, -1])):
             row[name] = float(count / n) if n else None
@@ -302,7 +288,7 @@ def outcome_table(table: FloatArray, groups: Sequence[str]) -> Exhibit:
 
 
 def add_all(
-    prepared: Matched, done: Resampled, judging: Judging, *, rule: str | None = None
+    prepared: Matched, done: Resampled, level: float, *, rule: str | None = None
 ) -> Mapping[str, Exhibit]:
     """The exhibits of a comparison, in the order of the report; coverage where rows were read by a `rule`."""
     return {
@@ -310,5 +296,5 @@ def add_all(
         "dumbbells": dumbbells(prepared, done),
         **({} if rule is None else {"coverage": coverage(prepared, rule)}),
         "measures": measure_table(done),
-        "items": item_table(prepared, done, judging),
+        "items": item_table(prepared, done, level),
     }

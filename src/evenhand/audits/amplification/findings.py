@@ -2,67 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from evenhand._analysis import PRIMARY
 from evenhand._estimate import Evidence, evidence
 from evenhand._judge import judge
 from evenhand._model import Estimate, Finding, FloatArray, Verdict
-from evenhand.audits.amplification.resampling import Judging, Resampled, Summary
+from evenhand.audits.amplification.resampling import Aggregate, Judging, Resampled
+from evenhand.audits.amplification.statistics import MEAN
 from evenhand.stats.few_units import allowing_for
 from evenhand.stats.interval import Inference, from_standard_error, quantile, tail
 
 MIN_IMAGES = 10
 OUTPUTS, TRAIN = "outputs", "training data"
+BEYOND = " beyond its null"
 
 
-# --- from replicates to findings
-# --------------------------------------------------------------------------------
+def difference(
+    measure: str,
+    found: Inference,
+    *,
+    group: str = OUTPUTS,
+    reference: str = TRAIN,
+    n: int = 0,
+    units: Mapping[str, int] | None = None,
+) -> Evidence:
+    """An inference as the estimate of a difference."""
+    estimate = Estimate(
+        measure=measure, contrast="difference", group=group, reference=reference, n=n, units=units or {}
+    )
+    return evidence(estimate, found)
+
+
+def describe(items: Sequence[Evidence], family: str) -> list[Finding]:
+    """What is only described: no tolerance, no verdict, p as it is."""
+    return judge(items, tolerance=None, family=family, correction="none")
+
+
+def replicated(
+    value: float, drawn: FloatArray, *, images: int, level: float, method: str, missed: float = 0.0
+) -> Inference:
+    """A value whose standard error is the spread of its replicates.
+
+    Args:
+        images: that were resampled. missed: a standard error that resampling does not show.
+    """
+    usable = drawn[np.isfinite(drawn)]
+    se = float(usable.std(ddof=1)) if len(usable) > 1 else float("nan")
+    se = 0.0 if se < 1e-12 else float(np.hypot(se, missed))
+    of_images = {"units": {"image": images}}
+    df = float(max(images - 1, 1))
+    return from_standard_error(value, se, df=df, level=level, method=method, detail=of_images)
 
 
 def findings(done: Resampled, judging: Judging, *, items: Sequence[str]) -> list[Finding]:
-    """The aggregates (described as they are, judged beyond their null), then each item's change."""
-    described, judged = [], []
-    for summary in done.summaries:
-        described.append(_described(done, summary, judging, len(items)))
-        tolerance = judging.of(summary.statistic)
-        if tolerance is not None:
-            judged.append((_beyond_null(done, summary, judging, len(items)), tolerance))
-    found = judge(described, tolerance=None, family="values as published", correction="none")
-    for tolerance in dict.fromkeys(t for _, t in judged):
-        family = [item for item, t in judged if t == tolerance]
+    """The aggregates: judged beyond their null where they have a tolerance, described as they are."""
+    declared, n = judging.declared, len(items)
+    tolerances = declared.tolerance
+    found: list[Finding] = []
+    for primary in (True, False):
+        held = [s for s in done.summaries if s.statistic.name in tolerances]
+        own = [s for s in held if (s.statistic.name == MEAN) == primary]
         found += judge(
-            family,
-            tolerance=(-np.inf, tolerance),
-            family="amplification",
-            correction=judging.correction,
+            [_beyond_null(done, s, judging, n) for s in own],
+            tolerances=[(-np.inf, float(tolerances[s.statistic.name])) for s in own],
+            family=PRIMARY if primary else "amplification",
+            correction=declared.correction,
+            primary=primary,
             say=_say,
         )
-    judged_first = [f for f in found if f.tolerance is not None]
-    return judged_first + [f for f in found if f.tolerance is None]
+    return found + describe([_described(done, s, judging, n) for s in done.summaries], "values as published")
 
 
-def _estimate(done: Resampled, summary: Summary, what: str, items: int) -> Estimate:
-    images = {"image": done.images} if done.boot else {"mention": done.images}
-    return Estimate(
-        measure=summary.statistic.name + what,
-        contrast="difference",
-        group=OUTPUTS,
-        reference=TRAIN
-        if "out" in summary.statistic.needs or "out_sets" in summary.statistic.needs
-        else "truth",
+def nothing_compared(judging: Judging, why: str) -> list[Finding]:
+    """The claim of every comparison, where there is nothing to compare."""
+    declared = judging.declared
+    tolerance = float(declared.tolerance.get(MEAN, 0.02))
+    claim = difference(MEAN + BEYOND, Inference(level=declared.level, why_not=why))
+    return judge([claim], tolerance=(-np.inf, tolerance), family=PRIMARY, primary=True)
+
+
+def _aggregate(done: Resampled, summary: Aggregate, found: Inference, items: int, what: str = "") -> Evidence:
+    of_shares = not {"out", "out_sets"}.isdisjoint(summary.statistic.needs)
+    return difference(
+        summary.statistic.name + what,
+        found,
+        reference=TRAIN if of_shares else "truth",
         n=items,
-        units=images,
+        units={"image" if done.boot else "mention": done.images},
     )
 
 
-def _enough(done: Resampled, summary: Summary, level: float) -> Inference | None:
+def _too_little(done: Resampled, summary: Aggregate, value: float, level: float) -> Inference | None:
     """The reason why there is no interval, as an inference, where there is one."""
-    value = None if not np.isfinite(summary.value) else summary.value
-    if value is None:
-        return Inference(level=level, why_not=summary.why_not or "no item has support in both corpora")
+    if not np.isfinite(summary.value):
+        return Inference(level=level, why_not="no item has support in both corpora")
     if done.images < MIN_IMAGES:
         unit = "images" if done.boot else "mentions"
         why = f"only {done.images} {unit} name a group; an interval needs at least {MIN_IMAGES}"
@@ -70,84 +106,71 @@ def _enough(done: Resampled, summary: Summary, level: float) -> Inference | None
     return None
 
 
-def _inference(done: Resampled, summary: Summary, value: float, judging: Judging, method: str) -> Inference:
-    usable = summary.replicates[np.isfinite(summary.replicates)]
-    se = float(usable.std(ddof=1)) if len(usable) > 1 else float("nan")
-    se = 0.0 if se < 1e-12 else float(np.hypot(se, _thin(done, summary, judging)))
-    made = from_standard_error(
-        value,
-        se,
-        df=float(max(done.images - 1, 1)),
-        level=judging.level,
-        method=method,
-        detail={"units": {"image": done.images}},
+def _inference(done: Resampled, summary: Aggregate, value: float, judging: Judging, method: str) -> Inference:
+    level, missed = judging.declared.level, _thin(done, summary, judging.declared.level)
+    made = replicated(
+        value, summary.replicates, images=done.images, level=level, method=method, missed=missed
     )
     return allowing_for(made, done.images, "image" if done.boot else "mention")
 
 
-def _thin(done: Resampled, summary: Summary, judging: Judging) -> float:
+def _thin(done: Resampled, summary: Aggregate, level: float) -> float:
     """Standard error that resampling misses, for the mean of shares.
 
     An item whose few mentions all agree does not vary between resamples, though another sample would. What
     Agresti & Caffo's added mentions give such an item beyond its resampled variance is added.
     """
-    if summary.statistic.name != "mean bias amplification":
+    if summary.statistic.name != MEAN:
         return 0.0
     counts = done.point["train"][0]
     g, items = counts.shape
     missed = 0.0
     for i in range(items):
-        tied = np.flatnonzero(counts[:, i] * g > counts[:, i].sum())
-        for k in tied:
+        for k in np.flatnonzero(counts[:, i] * g > counts[:, i].sum()).tolist():
             drawn = done.after[:, k, i] - done.before[:, k, i]
             usable = drawn[np.isfinite(drawn)]
-            own = item_inference(done, int(k), i, judging.level).se or 0.0
+            own = item_inference(done, k, i, level).se or 0.0
             missed += max(own**2 - (float(usable.var()) if len(usable) else 0.0), 0.0)
     return float(np.sqrt(missed) / items)
 
 
-def _described(done: Resampled, summary: Summary, judging: Judging, items: int) -> Evidence:
-    estimate = _estimate(done, summary, "", items)
-    short = _enough(done, summary, judging.level)
+def _described(done: Resampled, summary: Aggregate, judging: Judging, items: int) -> Evidence:
+    short = _too_little(done, summary, summary.value, judging.declared.level)
     if short is not None:
-        return Evidence(estimate=evidence(estimate, short).estimate)
-    resampled = "images resampled" if done.boot else "mentions resampled"
-    made = _inference(done, summary, summary.value, judging, f"{resampled} {judging.draws} times, sides kept")
+        return _aggregate(done, summary, short, items)
+    method = f"{_resampled(done)} {judging.draws} times, sides kept"
+    made = _inference(done, summary, summary.value, judging, method)
     floor = summary.statistic.floor
     if floor is not None and made.low is not None:
         made = made.with_(low=max(floor, made.low))
-    filled = evidence(estimate, made)
-    p = _p_value(summary)
-    said = (
-        f"; null: {summary.null_from}, mean {_mean(summary.null):.4g}"
-        if len(summary.null)
-        else "; no null: 0 is perfect"
-    )
-    return filled.with_estimate(p_value=p, method=made.method + said)
+    null = f"null: {summary.null_from}, mean {_mean(summary.null):.4g}"
+    said = f"{made.method}; {null if len(summary.null) else 'no null: 0 is perfect'}"
+    filled = _aggregate(done, summary, made, items)
+    return filled.with_estimate(p_value=_p_value(summary), method=said)
 
 
-def _beyond_null(done: Resampled, summary: Summary, judging: Judging, items: int) -> Evidence:
+def _beyond_null(done: Resampled, summary: Aggregate, judging: Judging, items: int) -> Evidence:
     """The value less the mean of its null: what a model without amplification would show is taken off."""
-    estimate = _estimate(done, summary, " beyond its null", items)
-    short = _enough(done, summary, judging.level)
-    if short is not None:
-        without = short.with_(value=None if short.value is None else short.value - _mean(summary.null))
-        return evidence(estimate, without)
     expected = _mean(summary.null)
-    resampled = "images resampled" if done.boot else "mentions resampled"
-    method = (
-        f"value {summary.value:+.4f} less {expected:+.4f}, the mean of its null ({summary.null_from});"
-        f" {resampled}"
-    )
     value = summary.value - expected
-    made = _inference(done, summary, 0.0 if abs(value) < 1e-12 else value, judging, method)
+    made = _too_little(done, summary, value, judging.declared.level)
+    if made is None:
+        method = (
+            f"value {summary.value:+.4f} less {expected:+.4f}, the mean of its null ({summary.null_from});"
+            f" {_resampled(done)}"
+        )
+        made = _inference(done, summary, 0.0 if abs(value) < 1e-12 else value, judging, method)
     if made.se and made.p_value is not None:
         # Few images an item make the resampled null too narrow: the wider of the two has the say.
         made = made.with_(p_value=max(_p_value(summary) or 0.0, made.p_value))
-    return evidence(estimate, made)
+    return _aggregate(done, summary, made, items, BEYOND)
 
 
-def _p_value(summary: Summary) -> float | None:
+def _resampled(done: Resampled) -> str:
+    return "images resampled" if done.boot else "mentions resampled"
+
+
+def _p_value(summary: Aggregate) -> float | None:
     """Two-sided, against the null's own distribution: (1 + #{|null − mean| ≥ |value − mean|})/(B + 1)."""
     null = summary.null[np.isfinite(summary.null)]
     if len(null) == 0 or not np.isfinite(summary.value):
@@ -172,14 +195,16 @@ def _say(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> st
     bound = f"{tolerance[1]:g}"
     if verdict == "disparity":
         return (
-            f"{gap}: the outputs tie items to groups more tightly than the data did, by more than {bound}"
-            " and more than chance explains."
+            f"{gap}: the outputs are shown to tie items to groups more tightly than the data did, by more"
+            f" than {bound}."
         )
+    if verdict == "gap" and e.value > 0:
+        return f"{gap}: there is amplification; whether it exceeds {bound} is not settled."
+    if verdict == "gap":
+        return f"{gap}: the outputs tie items to groups less tightly than the data did."
     if verdict == "within tolerance":
         return f"{gap}: whatever the amplification is, it is smaller than {bound}."
-    if e.low <= 0.0 <= e.high:
-        return f"{gap}: these {e.n} items cannot separate the model from zero, nor place it below {bound}."
-    return f"{gap}: too uncertain to place below {bound}."
+    return f"{gap}: the data can tell neither that there is amplification nor that it is below {bound}."
 
 
 def item_inference(done: Resampled, g: int, i: int, level: float) -> Inference:
@@ -188,43 +213,29 @@ def item_inference(done: Resampled, g: int, i: int, level: float) -> Inference:
     Agresti & Caffo's added mentions, on sample sizes deflated by the clustering of mentions in images, and
     with the correlation of the two shares where the images are the same.
     """
-    c, after = done.point["train"][0], done.point["out"][0]
+    before, after = done.point["train"][0], done.point["out"][0]
     sides = [
-        (c[g, i], c[:, i].sum(), done.before[:, g, i]),
-        (after[g, i], after[:, i].sum(), done.after[:, g, i]),
+        (float(before[g, i]), float(before[:, i].sum()), done.before[:, g, i]),
+        (float(after[g, i]), float(after[:, i].sum()), done.after[:, g, i]),
     ]
-    value = float(sides[1][0] / sides[1][1] - sides[0][0] / sides[0][1])
-    if min(s[1] for s in sides) < 2:
+    value = sides[1][0] / sides[1][1] - sides[0][0] / sides[0][1]
+    if min(n for _, n, _ in sides) < 2:
         return Inference(value=value, level=level, why_not="one mention only")
     shrunk, variance = [], []
     for k, n, drawn in sides:
-        p = float(k / n)
-        usable = drawn[np.isfinite(drawn)]
-        plain = p * (1 - p) / n
-        deflate = float(np.clip(usable.var() / plain, 0.5, 10.0)) if plain > 0 and len(usable) > 10 else 1.0
-        size = n / max(deflate, 1.0)
+        p = k / n
+        size = n / clustering(drawn, p, n)
         shrunk.append((p * size + 1.0) / (size + 2.0))
         variance.append(shrunk[-1] * (1 - shrunk[-1]) / (size + 2.0))
     both = np.isfinite(sides[0][2]) & np.isfinite(sides[1][2])
-    spread = [float(s[2][both].std()) for s in sides] if both.sum() > 10 else [0.0, 0.0]
-    rho = (
-        float(np.cov(sides[0][2][both], sides[1][2][both], ddof=0)[0, 1] / (spread[0] * spread[1]))
-        if min(spread) > 1e-9
-        else 0.0
-    )
-    se = float(
-        np.sqrt(max(variance[0] + variance[1] - 2 * min(rho, 1.0) * np.sqrt(variance[0] * variance[1]), 0.0))
-    )
-    if np.array_equal(sides[0][2][both], sides[1][2][both]) and both.any() and value == 0.0:
-        se = 0.0  # the very same mentions in every resample
-    if se < 1e-9:
-        made = Inference(
-            value=value,
-            se=0.0,
-            level=level,
-            method="the same mentions",
-            detail={"n_a": int(sides[1][1]), "n_b": int(sides[0][1])},
-        )
+    one, two = (drawn[both] for _, _, drawn in sides)
+    together = 2 * min(_correlation(one, two), 1.0) * np.sqrt(variance[0] * variance[1])
+    se = float(np.sqrt(max(variance[0] + variance[1] - together, 0.0)))
+    same = both.any() and value == 0.0 and np.array_equal(one, two)  # the same mentions in every resample
+    if se < 1e-9 or same:
+        counted = {"n_a": int(sides[1][1]), "n_b": int(sides[0][1])}
+        method = "the same mentions"
+        made = Inference(value=value, se=0.0, level=level, method=method, detail=counted)
         return allowing_for(made, int(min(sides[0][1], sides[1][1])), "mention")
     middle, reach = shrunk[1] - shrunk[0], se * quantile(0.5 + level / 2, None)
     return Inference(
@@ -238,6 +249,18 @@ def item_inference(done: Resampled, g: int, i: int, level: float) -> Inference:
     )
 
 
+def clustering(drawn: FloatArray, p: float, n: float) -> float:
+    """By how much mentions that share images vary more than `n` independent ones with share `p` do."""
+    usable, plain = drawn[np.isfinite(drawn)], p * (1 - p) / n
+    return float(np.clip(usable.var() / plain, 1.0, 10.0)) if plain > 0 and len(usable) > 10 else 1.0
+
+
+def _correlation(one: FloatArray, two: FloatArray) -> float:
+    if len(one) <= 10 or min(spread := [float(one.std()), float(two.std())]) <= 1e-9:
+        return 0.0
+    return float(np.cov(one, two, ddof=0)[0, 1] / (spread[0] * spread[1]))
+
+
 def item_findings(
     done: Resampled, judging: Judging, *, groups: Sequence[str], items: Sequence[str]
 ) -> list[Finding]:
@@ -246,45 +269,17 @@ def item_findings(
 
     p is adjusted for the number of items either way.
     """
-    own = judging.item_tolerance
+    declared, own = judging.declared, judging.item_tolerance
+    before, after = (done.point[k][0].sum(axis=0) for k in ("train", "out"))
     found = []
-    shown = range(1) if len(groups) == 2 else range(len(groups))
     for i, item in enumerate(items):
-        for g in shown:
-            inference = item_inference(done, g, i, judging.level)
+        for g in range(1 if len(groups) == 2 else len(groups)):
+            made = item_inference(done, g, i, declared.level)
             if done.images < MIN_IMAGES:
-                inference = Inference(
-                    value=inference.value,
-                    level=judging.level,
-                    why_not=f"only {done.images} images name a group",
-                )
-            estimate = Estimate(
-                measure=f"share of {groups[g]}",
-                contrast="difference",
-                group=f"{item} in outputs",
-                reference=TRAIN,
-                n=int(done.point["train"][0][:, i].sum() + done.point["out"][0][:, i].sum()),
-                n_group=int(done.point["out"][0][:, i].sum()),
-                n_reference=int(done.point["train"][0][:, i].sum()),
-            )
-            found.append(evidence(estimate, inference))
-    return judge(
-        found,
-        tolerance=None if own is None else (-own, own),
-        family="items",
-        correction=judging.correction,
-    )
-
-
-def as_dict(summary: Summary) -> dict[str, Any]:
-    """One row of the table of measures."""
-    null = summary.null[np.isfinite(summary.null)]
-    return {
-        "measure": summary.statistic.name,
-        "value": summary.value if np.isfinite(summary.value) else None,
-        "null mean": float(null.mean()) if len(null) else None,
-        "null low": float(np.quantile(null, 0.025)) if len(null) else None,
-        "null high": float(np.quantile(null, 0.975)) if len(null) else None,
-        "null from": summary.null_from or "none: 0 is perfect",
-        "what it is": summary.statistic.about,
-    }
+                why = f"only {done.images} images name a group"
+                made = Inference(value=made.value, level=declared.level, why_not=why)
+            n, m = int(before[i]), int(after[i])
+            change = difference(f"share of {groups[g]}", made, group=f"{item} in outputs", n=n + m)
+            found.append(change.with_estimate(n_group=m, n_reference=n))
+    bounds = None if own is None else (-own, own)
+    return judge(found, tolerance=bounds, family="items", correction=declared.correction)

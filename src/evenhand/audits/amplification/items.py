@@ -11,7 +11,6 @@ import importlib
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,92 +18,21 @@ from evenhand._errors import UsageError
 from evenhand._model import BoolArray, FloatArray
 from evenhand.audits.amplification.captions import Tokens, all_words, mentions
 from evenhand.audits.amplification.corpus import Items
+from evenhand.audits.amplification.reading import Reading, Tagger
 from evenhand.measures.association import log_odds
 from evenhand.terms.groups import GroupWords
 
-Tagger: TypeAlias = Callable[[list[str]], Sequence[Any]]
 CONTEXTS = 7
-_FUNCTION_WORDS = [
-    "a",
-    "an",
-    "the",
-    "and",
-    "or",
-    "but",
-    "of",
-    "in",
-    "on",
-    "at",
-    "to",
-    "by",
-    "for",
-    "with",
-    "from",
-    "into",
-    "onto",
-    "over",
-    "under",
-    "up",
-    "down",
-    "out",
-    "off",
-    "as",
-    "is",
-    "are",
-    "was",
-    "were",
-    "be",
-    "been",
-    "being",
-    "has",
-    "have",
-    "had",
-    "do",
-    "does",
-    "did",
-    "it",
-    "its",
-    "this",
-    "that",
-    "these",
-    "those",
-    "there",
-    "here",
-    "some",
-    "any",
-    "no",
-    "not",
-    "he",
-    "she",
-    "they",
-    "him",
-    "her",
-    "them",
-    "his",
-    "hers",
-    "their",
-    "very",
-    "while",
-    "who",
-    "which",
-    "what",
-    "where",
-    "when",
-    "how",
-    "s",
-    "t",
-]
+_COMMONEST = """
+a an the and or but of in on at to by for with from into onto over under up down out off as is are was were be
+been being has have had do does did it its this that these those there here some any no not he she they him
+her them his hers their very while who which what where when how s t
+"""
+_FUNCTION_WORDS = frozenset(_COMMONEST.split())
 
 
 def mined_items(
-    trained: Tokens,
-    others: Sequence[Tokens],
-    member: FloatArray,
-    *,
-    words: GroupWords | None,
-    min_support: int,
-    top_n: int,
-    tagger: Tagger | str | None = None,
+    trained: Tokens, others: Sequence[Tokens], member: FloatArray, words: GroupWords | None, how: Reading
 ) -> tuple[Items, list[tuple[str, str]]]:
     """The `top_n` nouns and verbs most tied to each group in the training captions, and notes on how they
     were found.
@@ -113,8 +41,8 @@ def mined_items(
         trained: tokens of the training captions; others: of the corpora that are counted with the same items.
         member: (captions, G) after the rule.
         words: group and neutral words, which are no items.
-        tagger: a callable from the words of a caption to their tags, ``"module:attr"``, ``"spacy:MODEL"``, or
-            None for TextBlob's tagger where it is installed, else no tagging.
+        how: its tagger is a callable from the words of a caption to their tags, ``"module:attr"``,
+            ``"spacy:MODEL"``, or None for TextBlob's tagger where it is installed, else no tagging.
 
     Returns:
         items with the kinds "noun" and "verb" (or "word"), and (slug, text) notes.
@@ -122,59 +50,45 @@ def mined_items(
     notes: list[tuple[str, str]] = []
     matrix = all_words(trained)
     support = np.asarray((matrix.T @ member).sum(axis=1)).ravel()
-    excluded = _excluded(words)
+    excluded = _FUNCTION_WORDS.union(() if words is None else words.words() | set(words.neutral))
     candidates = [
         code
-        for code in np.flatnonzero(support >= min(min_support, 5)).tolist()
+        for code in np.flatnonzero(support >= min(how.min_support, 5)).tolist()
         if (word := trained.words[code]) not in excluded
         and len(word) > 1
         and not any(c.isdigit() for c in word)
     ]
-    chosen, how = _tagger(tagger)
-    if chosen is None:
-        notes.append(
-            (
-                "no-tagger",
-                "No part-of-speech tagger is installed, so all words but the commonest function words are"
-                " items:"
-                " pip install 'evenhand[captions]'.",
-            )
+    tagger, lemma = _tagger(how.tagger), None
+    if tagger is None:
+        why = (
+            "No part-of-speech tagger is installed, so all words but the commonest function words are"
+            " items: pip install 'evenhand[captions]'."
         )
+        notes.append(("no-tagger", why))
         kinds = dict.fromkeys(candidates, "word")
     else:
-        kinds = _kinds(trained, candidates, chosen)
-    lemma = _lemmatiser() if chosen is not None else None
-    if chosen is not None and lemma is None:
-        notes.append(
-            ("no-lemmas", "lemminflect is not installed, so each form of a word is an item of its own.")
-        )
+        kinds = _kinds(trained, candidates, tagger)
+        lemma = _lemmatiser()
+        if lemma is None:
+            why = "lemminflect is not installed, so each form of a word is an item of its own."
+            notes.append(("no-lemmas", why))
     concepts = _concepts(trained, others, kinds, lemma, excluded)
-    picked = _most_tied(trained, concepts, member, min_support=min_support, top_n=top_n)
-    names = _names(picked)
+    picked = _most_tied(trained, concepts, member, how)
     found = Items(
-        names=tuple(names),
+        names=tuple(f"to {root}" if kind == "verb" else root for root, kind in picked),
         forms=tuple(tuple(sorted(concepts[key])) for key in picked),
-        given=False,
-        how=f"the {top_n} nouns and verbs most tied to each group by log-odds ({how})"
-        if chosen is not None
-        else f"the {top_n} words most tied to each group by log-odds",
         kinds=tuple(kind for _, kind in picked),
     )
     return found, notes
 
 
-def _excluded(words: GroupWords | None) -> frozenset[str]:
-    named = set() if words is None else words.words() | set(words.neutral)
-    return frozenset(named).union(_FUNCTION_WORDS)
-
-
-def _tagger(tagger: Tagger | str | None) -> tuple[Tagger | None, str]:
+def _tagger(tagger: Tagger | str | None) -> Tagger | None:
     if callable(tagger):
-        return tagger, "the given tagger"
+        return tagger
     if isinstance(tagger, str):
         module, _, attribute = tagger.partition(":")
         if module == "spacy":
-            return _spacy(attribute), f"spaCy {attribute}"
+            return _spacy(attribute)
         try:
             found: Tagger = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError, ValueError) as error:
@@ -184,18 +98,17 @@ def _tagger(tagger: Tagger | str | None) -> tuple[Tagger | None, str]:
                 given=tagger,
                 expected="module:function, or spacy:MODEL",
             ) from None
-        return found, tagger
+        return found
     try:
         taggers = importlib.import_module("textblob.en.taggers")
     except ImportError:
-        return None, ""
+        return None
     pattern = taggers.PatternTagger()
-    with (
-        warnings.catch_warnings()
-    ):  # its lexicon is read at the first use, from a file that it leaves to be closed
+    with warnings.catch_warnings():
+        # Its lexicon is read at the first use, from a file that it leaves to be closed.
         warnings.simplefilter("ignore", ResourceWarning)
         pattern.tag("a dog", tokenize=False)
-    return (lambda words: pattern.tag(" ".join(words), tokenize=False)), "TextBlob's tagger"
+    return lambda words: list(pattern.tag(" ".join(words), tokenize=False))
 
 
 def _spacy(model: str) -> Tagger:
@@ -210,11 +123,7 @@ def _spacy(model: str) -> Tagger:
             hint="evenhand downloads no models",
         ) from None
 
-    def tag(words: list[str]) -> Sequence[Any]:
-        document = spacy.tokens.Doc(pipeline.vocab, words=words)
-        return [token.tag_ for token in pipeline(document)]
-
-    return tag
+    return lambda words: [t.tag_ for t in pipeline(spacy.tokens.Doc(pipeline.vocab, words=words))]
 
 
 def _kinds(tokens: Tokens, candidates: Sequence[int], tagger: Tagger) -> dict[int, str]:
@@ -240,15 +149,9 @@ def _part(tagger: Tagger, words: list[str], place: int) -> str:
     tags = list(tagger(words))
     if len(tags) != len(words):
         return ""
-    tag = tags[place][1] if isinstance(tags[place], tuple | list) else tags[place]
-    tag = str(tag).upper()
-    return (
-        "noun"
-        if tag.startswith("NN") or tag == "NOUN"
-        else "verb"
-        if tag.startswith("VB") or tag == "VERB"
-        else ""
-    )
+    tag = str(tags[place][1] if isinstance(tags[place], tuple | list) else tags[place]).upper()
+    starts = {"NN": "noun", "VB": "verb"}  # of the Penn Treebank's tags
+    return starts.get(tag[:2]) or {"NOUN": "noun", "VERB": "verb"}.get(tag, "")
 
 
 def _lemmatiser() -> Callable[[str, str], str] | None:
@@ -303,29 +206,19 @@ def _join_verbs(concepts: dict[tuple[str, str], set[str]], lemma: Callable[[str,
 
 
 def _most_tied(
-    tokens: Tokens,
-    concepts: Mapping[tuple[str, str], set[str]],
-    member: FloatArray,
-    *,
-    min_support: int,
-    top_n: int,
+    tokens: Tokens, concepts: Mapping[tuple[str, str], set[str]], member: FloatArray, how: Reading
 ) -> list[tuple[str, str]]:
     keys = list(concepts)
     if not keys:
         return []
     counts = np.asarray((mentions(tokens, [concepts[k] for k in keys]).T @ member).T, dtype=float)
-    enough: BoolArray = counts.sum(axis=0) >= min_support
+    enough: BoolArray = counts.sum(axis=0) >= how.min_support
     _, z = log_odds(counts, member.sum(axis=0))
     kinds = np.array([k[1] for k in keys])
     picked: dict[int, float] = {}
     for kind in np.unique(kinds):
         places = np.flatnonzero(enough & (kinds == kind))
         for g in range(counts.shape[0]):
-            tied = places[np.argsort(-z[g, places], kind="stable")][:top_n]
+            tied = places[np.argsort(-z[g, places], kind="stable")][: how.top_n]
             picked.update({p: float(z[g, p]) for p in tied.tolist() if z[g, p] > 0})
     return [keys[p] for p in sorted(picked, key=lambda p: (-picked[p], keys[p]))]
-
-
-def _names(keys: Sequence[tuple[str, str]]) -> list[str]:
-    """A noun or word by its lemma, a verb as "to ride"."""
-    return [f"to {lemma}" if kind == "verb" else lemma for lemma, kind in keys]

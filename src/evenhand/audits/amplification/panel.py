@@ -10,14 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from evenhand._model import FloatArray
-from evenhand.audits.amplification.corpus import Corpus
+from evenhand.audits.amplification.corpus import Corpus, gathering
 
 BLOCK = 50
+Sums: TypeAlias = Mapping[str, FloatArray]
+"""block → its table, (draws, *shape)."""
+Blocks: TypeAlias = dict[str, tuple[sparse.csr_matrix, tuple[int, ...]]]
+"""block → (sparse (images, k), shape with k entries)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +35,11 @@ class Panel:
         images: how many images there are.
     """
 
-    columns: Any
+    columns: sparse.csr_matrix
     shapes: Mapping[str, tuple[int, tuple[int, ...]]]
     images: int
 
-    def totals(self, weights: FloatArray | None = None) -> dict[str, FloatArray]:
+    def totals(self, weights: FloatArray | None = None) -> Sums:
         """block → sums (draws, *shape) under `weights` (images, draws); one draw of ones where None."""
         if weights is None:
             weights = np.ones((self.images, 1))
@@ -45,10 +50,8 @@ class Panel:
         }
 
 
-def panel(blocks: Mapping[str, tuple[Any, tuple[int, ...]]]) -> Panel:
-    """Blocks name → (sparse (images, k), shape with k entries) as one panel."""
-    from scipy import sparse
-
+def panel(blocks: Blocks) -> Panel:
+    """Blocks as one panel."""
     joined = sparse.hstack([matrix for matrix, _ in blocks.values()]).tocsr()
     joined = joined[np.flatnonzero(np.diff(joined.indptr) > 0)]
     shapes: dict[str, tuple[int, tuple[int, ...]]] = {}
@@ -59,28 +62,15 @@ def panel(blocks: Mapping[str, tuple[Any, tuple[int, ...]]]) -> Panel:
     return Panel(columns=joined.T.tocsr().astype(np.float64), shapes=shapes, images=joined.shape[0])
 
 
-def gather(corpus: Corpus, images: int) -> Any:
-    """Sparse (images, rows): adds the rows of each image up."""
-    from scipy import sparse
-
-    n = len(corpus)
-    return sparse.csr_matrix((np.ones(n), (corpus.images, np.arange(n))), shape=(images, n))
-
-
-def by_group(member: Any, matrix: Any) -> Any:
+def by_group(member: FloatArray, matrix: sparse.csr_matrix) -> sparse.csr_matrix:
     """Sparse (rows, G·I): the items of a row, in the columns of its groups."""
-    from scipy import sparse
-
-    parts = [sparse.diags(np.asarray(member[:, g]).ravel()) @ matrix for g in range(member.shape[1])]
-    return sparse.hstack(parts).tocsr()
+    return sparse.hstack([sparse.diags(column) @ matrix for column in np.asarray(member).T]).tocsr()
 
 
-def corpus_blocks(corpus: Corpus, images: int, prefix: str) -> dict[str, tuple[Any, tuple[int, ...]]]:
+def corpus_blocks(corpus: Corpus, images: int, prefix: str) -> Blocks:
     """`prefix`: c(o, g) of each image, (G, I); `prefix_rows`: its rows by group, (G,)."""
-    from scipy import sparse
-
     groups, items = corpus.member.shape[1], corpus.items.shape[1]
-    add = gather(corpus, images)
+    add = gathering(corpus.images, images)
     return {
         prefix: ((add @ by_group(corpus.member, corpus.items)).tocsr(), (groups, items)),
         f"{prefix}_rows": ((add @ sparse.csr_matrix(corpus.member)).tocsr(), (groups,)),
@@ -105,7 +95,7 @@ def poisson_weights(images: int, draws: int, seed: int) -> Iterator[FloatArray]:
         yield table[bits].astype(np.float64)
 
 
-def swapped(joint: Panel, draws: int, seed: int) -> Iterator[dict[str, FloatArray]]:
+def swapped(joint: Panel, draws: int, seed: int) -> Iterator[Sums]:
     """Totals with training and outputs exchanged at random, image by image: exact where the two are
     exchangeable.
 
@@ -119,7 +109,7 @@ def swapped(joint: Panel, draws: int, seed: int) -> Iterator[dict[str, FloatArra
         size = min(BLOCK, draws - begin)
         flips = rng.integers(0, 2, size=(joint.images, size)).astype(np.float64)
         moved = joint.totals(flips)
-        sums: dict[str, FloatArray] = {}
+        sums = {}
         for name in names:
             other = "out" + name[len("train") :]
             step = moved[other] - moved[name]
@@ -127,7 +117,7 @@ def swapped(joint: Panel, draws: int, seed: int) -> Iterator[dict[str, FloatArra
         yield sums
 
 
-def binomial(point: Mapping[str, FloatArray], draws: int, seed: int) -> Iterator[dict[str, FloatArray]]:
+def binomial(point: Sums, draws: int, seed: int) -> Iterator[Sums]:
     """Totals under one common rate of each item in each group: c(o, g) ~ Binomial(rows of g, pooled rate).
 
     The model for counts, where nobody knows which mention came from which image. Rows are taken as
@@ -135,12 +125,11 @@ def binomial(point: Mapping[str, FloatArray], draws: int, seed: int) -> Iterator
     """
     rng = np.random.default_rng(seed)
     rows = {k: np.round(point[f"{k}_rows"][0]) for k in ("train", "out")}
-    both = rows["train"] + rows["out"]
-    rate = (point["train"][0] + point["out"][0]) / np.maximum(both, 1.0)[:, None]
-    rate = np.clip(rate, 0.0, 1.0)
+    both = np.maximum(rows["train"] + rows["out"], 1.0)
+    rate = np.clip((point["train"][0] + point["out"][0]) / both[:, None], 0.0, 1.0)
     for begin in range(0, draws, BLOCK):
         size = min(BLOCK, draws - begin)
-        sums: dict[str, FloatArray] = {}
+        sums = {}
         for k in ("train", "out"):
             n = np.broadcast_to(rows[k][:, None], rate.shape).astype(np.int64)
             sums[k] = rng.binomial(n, rate, size=(size, *rate.shape)).astype(float)

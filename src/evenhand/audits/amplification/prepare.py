@@ -4,23 +4,22 @@ support."""
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand._encoding import decode
 from evenhand._errors import DataError, UsageError
-from evenhand._model import IntArray
+from evenhand._model import FloatArray, IntArray
+from evenhand.audits.amplification.captions import Tokens, tokenise
 from evenhand.audits.amplification.corpus import (
-    RULES,
     Corpus,
-    Grouping,
     Items,
-    Pool,
-    Rule,
+    Who,
     annotated_truth,
     annotation,
     build,
@@ -28,30 +27,17 @@ from evenhand.audits.amplification.corpus import (
     grouping,
     image_indices,
     label_items,
+    listed_names,
     members,
     named_by,
     read_items,
-    tokens_of,
 )
-from evenhand.audits.amplification.items import Tagger, mined_items
+from evenhand.audits.amplification.items import mined_items
+from evenhand.audits.amplification.reading import RULES, Listed, Reading
 from evenhand.audits.amplification.sources import RawCorpus, read_source
 
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How corpora are read and counted; every field is an argument of `audit_amplification`."""
-
-    groups: Any = None
-    items: Any = None
-    text: str | None = None
-    id: str | None = None
-    rule: Rule = "exactly-one"
-    pool: Pool = "caption"
-    plurals: bool = False
-    min_support: int = 10
-    top_n: int = 25
-    tagger: Tagger | str | None = None
-    match: str = "auto"
+Dropped: TypeAlias = tuple[str, str, int, int]
+"""(item, reason, mentions in train, mentions in outputs)."""
 
 
 @dataclass(kw_only=True)
@@ -62,7 +48,7 @@ class Matched:
         corpora: "train", and where given "outputs" and "truth".
         groups, items: what is left of them. images: how many there are in all. known: whether ids tell them
             apart.
-        sources: as they were read. dropped: (item, reason, mentions in train, mentions in outputs).
+        sources: as they were read. dropped: items left out.
         who: how rows are told apart.
     """
 
@@ -72,8 +58,8 @@ class Matched:
     images: int
     known: bool
     sources: dict[str, RawCorpus]
-    who: Grouping
-    dropped: list[tuple[str, str, int, int]] = field(default_factory=list)
+    who: Who
+    dropped: list[Dropped] = field(default_factory=list)
 
     @property
     def train(self) -> Corpus:
@@ -85,6 +71,10 @@ class Matched:
         """The model's outputs."""
         return self.corpora.get("outputs")
 
+    def recounted(self, change: Callable[[Corpus], Corpus]) -> None:
+        """Change every corpus in the same way."""
+        self.corpora = {name: change(corpus) for name, corpus in self.corpora.items()}
+
 
 def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> Matched:
     """Count all corpora with the same groups and items, and say what was left out.
@@ -94,7 +84,8 @@ def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> 
     """
     listed = list(sources.values())
     annotated = annotated_truth(sources)
-    if len({s.kind for s in listed if s is not annotated}) > 1:
+    alike = [s for s in listed if s is not annotated]
+    if len({s.kind for s in alike}) > 1:
         raise UsageError(
             "mixed-kinds",
             "training data and outputs are of different kinds",
@@ -105,12 +96,12 @@ def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> 
         raise UsageError("unknown-pool", "no such pool", given=how.pool, available=["caption", "image"])
     if how.min_support < 1:
         raise UsageError("bad-support", "the minimum support is at least 1", given=how.min_support)
-    who = grouping(how.groups, [s for s in listed if s is not annotated], plurals=how.plurals)
-    tokens = {name: tokens_of(s) for name, s in sources.items()}
+    who = grouping(how.groups, alike, plurals=how.plurals)
+    tokens = {name: tokenise(s.texts) for name, s in sources.items() if s.kind == "captions"}
     indices, images, known = _images(sources)
     items = _items(sources, tokens, who, how, analysis)
     corpora = {
-        name: build(s, who, items, rule=how.rule, pool=how.pool, image_of=indices[name], tokens=tokens[name])
+        name: build(s, who, items, how, indices[name], tokens.get(name))
         for name, s in sources.items()
         if s is not annotated
     }
@@ -142,12 +133,11 @@ def _images(sources: dict[str, RawCorpus]) -> tuple[dict[str, IntArray], int, bo
     indices = dict(zip(listed, found, strict=True))
     if aligned is not None:
         size = len(indices["outputs"])
-        n = len(aligned.texts) or (aligned.table.num_rows if aligned.table is not None else 0)
-        if n != size:
+        if len(aligned) != size:
             raise DataError(
                 "truth-length",
                 "without ids the truth must have one row for each row of the outputs",
-                given=f"{n} rows of truth, {size} of outputs",
+                given=f"{len(aligned)} rows of truth, {size} of outputs",
                 hint="name a column of ids with id= (--id)",
             )
         indices["truth"] = indices["outputs"]
@@ -155,90 +145,86 @@ def _images(sources: dict[str, RawCorpus]) -> tuple[dict[str, IntArray], int, bo
 
 
 def _items(
-    sources: dict[str, RawCorpus], tokens: dict[str, Any], who: Grouping, how: Reading, analysis: Analysis
+    sources: Mapping[str, RawCorpus],
+    tokens: Mapping[str, Tokens],
+    who: Who,
+    how: Reading,
+    analysis: Analysis,
 ) -> Items:
     listed = list(sources.values())
     if listed[0].kind == "labels":
-        names = [how.items] if isinstance(how.items, str) else how.items
-        return label_items(listed, None if names is None else list(names), who)
+        return label_items(listed, listed_names(how.items), who)
     if how.items is not None:
-        found = how.items
-        if isinstance(found, str | os.PathLike) and (
-            Path(found).suffix.lower() in (".txt", ".json", ".csv") or Path(found).is_file()
-        ):
-            path = Path(found)
-            if not path.is_file():
-                raise DataError("no-such-file", "there is no such file of items", given=path)
-            found = read_items(str(path), decode(path.read_bytes(), name=path.name))
-        return _without_groups(given_items(found, plurals=how.plurals), who, analysis)
+        return _without_groups(given_items(_from_file(how.items), plurals=how.plurals), who, analysis)
     named, _ = named_by(listed[0], tokens["train"], who)
     member, _ = members(named, who.names, how.rule)
-    items, notes = mined_items(
-        tokens["train"],
-        [t for k, t in tokens.items() if k != "train" and t is not None],
-        member,
-        words=who.words,
-        min_support=how.min_support,
-        top_n=how.top_n,
-        tagger=how.tagger,
-    )
+    others = [t for name, t in tokens.items() if name != "train"]
+    items, notes = mined_items(tokens["train"], others, member, who.words, how)
     for slug, text in notes:
         analysis.note(slug, text, warning=slug == "no-tagger")
     return items
 
 
-def _without_groups(items: Items, who: Grouping, analysis: Analysis) -> Items:
+def _from_file(items: Listed) -> Listed:
+    """The items of the file that is named; what names no file as it is."""
+    if not isinstance(items, str | os.PathLike):
+        return items
+    path = Path(items)
+    if path.suffix.lower() not in (".txt", ".json", ".csv") and not path.is_file():
+        return items
+    if not path.is_file():
+        raise DataError("no-such-file", "there is no such file of items", given=path)
+    return read_items(str(path), decode(path.read_bytes(), name=path.name))
+
+
+def _without_groups(items: Items, who: Who, analysis: Analysis) -> Items:
     """Words that name a group are no item's synonyms (COCO's *person* lists man and woman): they would tie it
     by themselves."""
     if who.words is None:
         return items
     words = who.words.words()
-    left = {
-        n: tuple(f for f in forms if f not in words)
-        for n, forms in zip(items.names, items.forms, strict=True)
-    }
-    cut = [n for n, forms in zip(items.names, items.forms, strict=True) if len(left[n]) < len(forms)]
+    given = dict(zip(items.names, items.forms, strict=True))
+    left = {name: tuple(f for f in forms if f not in words) for name, forms in given.items()}
+    cut = [name for name, forms in given.items() if len(left[name]) < len(forms)]
     if cut:
         analysis.note(
             "items-name-groups",
             "Words that name a group are not counted as mentions of an item: taken out of"
             f" {', '.join(cut[:8])}.",
         )
-    kept = {n: forms for n, forms in left.items() if forms}
+    kept = [i for i, forms in enumerate(left.values()) if forms]
     if not kept:
         raise UsageError("items", "all items are words that name a group", given=", ".join(items.names[:8]))
-    return replace(items, names=tuple(kept), forms=tuple(kept.values()))
+    return replace(items, forms=tuple(left.values())).only(kept)
 
 
 def _note_reading(
-    sources: dict[str, RawCorpus], corpora: dict[str, Corpus], who: Grouping, how: Reading, analysis: Analysis
+    sources: Mapping[str, RawCorpus],
+    corpora: Mapping[str, Corpus],
+    who: Who,
+    how: Reading,
+    analysis: Analysis,
 ) -> None:
     for source in sources.values():
         if source.repeated:
-            text = (
-                f"{source.repeated} rows of the {source.name} repeat a caption of the same image and are"
-                " counted once."
-            )
-            analysis.note("repeated-captions", text, warning=True)
+            text = f"{source.repeated} rows of the {source.name} repeat a caption of the same image"
+            analysis.note("repeated-captions", f"{text} and are counted once.", warning=True)
         blank = sum(1 for t in source.texts if not t or not t.strip())
         if blank:
-            analysis.note(
-                "blank-captions", f"{blank} captions of the {source.name} are empty; they name nobody."
-            )
+            text = f"{blank} captions of the {source.name} are empty; they name nobody."
+            analysis.note("blank-captions", text)
     several = {name: int((c.named.sum(axis=1) > 1).sum()) for name, c in corpora.items()}
     if any(several.values()):
         counted = ", ".join(f"{n} of the {sources[name].name}" for name, n in several.items())
-        analysis.note(
-            "several-groups", f"Rows that name several groups: {counted}. Rule {how.rule}: {RULES[how.rule]}."
-        )
+        text = f"Rows that name several groups: {counted}. Rule {how.rule}: {RULES[how.rule]}."
+        analysis.note("several-groups", text)
     train = corpora["train"]
     if not train.named.any():
         looked = "" if who.words is None else ", ".join(sorted(who.words.words())[:12])
+        nobody = "caption of the training data names" if who.words else "row of the training data has"
         raise DataError(
             "no-group-named",
-            "no caption of the training data names a group"
-            if who.words
-            else "no row of the training data has a group",
+            f"no {nobody} a group",
             given=f"{len(train)} rows",
             expected=f"words such as {looked}" if looked else None,
             hint="other words: groups= (--groups) takes a list of evenhand list terms, a file {group:"
@@ -260,9 +246,8 @@ def _match(prepared: Matched, how: Reading, analysis: Analysis) -> None:
         if "truth" not in prepared.corpora:
             text = (
                 "Training data and outputs have no image in common. Amplification compares shares, so that is"
-                " no obstacle;"
-                " directional amplification, errors and leakage need the truth of the outputs' images: truth="
-                " (--truth)."
+                " no obstacle; directional amplification, errors and leakage need the truth of the outputs'"
+                " images: truth= (--truth)."
             )
             analysis.note("disjoint-images", text)
         if how.match == "shared":
@@ -274,74 +259,73 @@ def _match(prepared: Matched, how: Reading, analysis: Analysis) -> None:
         analysis.note(
             "shared-images",
             f"{int((~inside).sum())} rows of the outputs belong to images without training captions and are"
-            " left out:"
-            ' the same images are compared. match="all" (--match all) keeps them.',
+            ' left out: the same images are compared. match="all" (--match all) keeps them.',
         )
 
 
 def _drop_groups(prepared: Matched, analysis: Analysis) -> None:
-    present = prepared.train.member.sum(axis=0) > 0
-    gone = [g for g, p in zip(prepared.groups, present, strict=True) if not p]
-    if present.sum() < 2:
-        left = [g for g, p in zip(prepared.groups, present, strict=True) if p]
+    train = prepared.train
+    present = train.member.sum(axis=0) > 0
+    left = [g for g, p in zip(prepared.groups, present, strict=True) if p]
+    if len(left) < 2:
+        several = int((train.named.sum(axis=1) > 1).sum())
         raise DataError(
             "one-group-named",
             "the training data name one group only" if left else "every row that names a group names several",
-            given=", ".join(left)
-            or f"{int((prepared.train.named.sum(axis=1) > 1).sum())} rows with several groups",
+            given=", ".join(left) or f"{several} rows with several groups",
             expected="rows that name each of at least two groups",
             hint='rule="any" (--rule any) counts rows that name several groups for each of them',
         )
+    gone = [g for g in prepared.groups if g not in left]
     if gone:
         analysis.note(
             "group-not-named",
             f"The training data never name {', '.join(gone)}: left out, so each of the other groups is held"
-            " against"
-            f" 1/{int(present.sum())}.",
+            f" against 1/{len(left)}.",
             warning=True,
         )
-        prepared.groups = tuple(g for g in prepared.groups if g not in gone)
-        for name, corpus in prepared.corpora.items():
-            prepared.corpora[name] = replace(corpus, member=corpus.member[:, present])
+        prepared.groups = tuple(left)
+        prepared.recounted(lambda corpus: replace(corpus, member=corpus.member[:, present]))
 
 
 def _drop_items(prepared: Matched, how: Reading, analysis: Analysis) -> None:
     before = prepared.train.counts().sum(axis=0)
     after = None if prepared.outputs is None else prepared.outputs.counts().sum(axis=0)
-    keep = np.ones(len(before), dtype=np.bool_)
-    for i, item in enumerate(prepared.items.names):
-        n, m = int(before[i]), 0 if after is None else int(after[i])
-        reason = _why_drop(n, m, after is not None, how.min_support)
-        if reason:
-            keep[i] = False
-            prepared.dropped.append((item, reason, n, m))
+    kept, prepared.dropped = supported(prepared.items.names, before, after, how.min_support)
     if prepared.dropped:
         analysis.note(
             "items-dropped",
-            f"{len(prepared.dropped)} of {len(keep)} items are left out for want of support and count"
-            " nowhere, never as 0;"
-            " the table of dropped items says why.",
+            f"{len(prepared.dropped)} of {len(before)} items are left out for want of support and count"
+            " nowhere, never as 0; the table of dropped items says why.",
         )
-    kept = np.flatnonzero(keep)
-    items = prepared.items
-    prepared.items = replace(
-        items,
-        names=tuple(items.names[i] for i in kept),
-        forms=tuple(items.forms[i] for i in kept) if items.forms else (),
-        kinds=tuple(items.kinds[i] for i in kept) if items.kinds else (),
-    )
-    for name, corpus in prepared.corpora.items():
-        prepared.corpora[name] = replace(corpus, items=corpus.items[:, kept])
+    prepared.items = prepared.items.only(kept)
+    columns = np.array(kept, dtype=np.int64)
+    prepared.recounted(lambda corpus: replace(corpus, items=corpus.items[:, columns]))
 
 
-def _why_drop(train: int, outputs: int, compared: bool, support: int) -> str:
-    if train == 0:
-        return "never mentioned with a group in the training data"
-    if train < support:
-        return f"fewer than {support} mentions with a group in the training data"
-    if compared and outputs == 0:
-        return "never mentioned with a group in the outputs"
-    return ""
+def supported(
+    items: Sequence[str], before: FloatArray, after: FloatArray | None, support: int
+) -> tuple[list[int], list[Dropped]]:
+    """(places of the items that are mentioned often enough to be compared, the others and why).
+
+    Args:
+        before, after: (I,) mentions with a group, in the training data and in the outputs.
+    """
+    kept: list[int] = []
+    dropped: list[Dropped] = []
+    for i, item in enumerate(items):
+        n, m = int(before[i]), 0 if after is None else int(after[i])
+        if n == 0:
+            why = "never mentioned with a group in the training data"
+        elif n < support:
+            why = f"fewer than {support} mentions with a group in the training data"
+        elif after is not None and m == 0:
+            why = "never mentioned with a group in the outputs"
+        else:
+            kept.append(i)
+            continue
+        dropped.append((item, why, n, m))
+    return kept, dropped
 
 
 def truth_of(prepared: Matched) -> Corpus | None:
@@ -355,26 +339,28 @@ def truth_of(prepared: Matched) -> Corpus | None:
     return prepared.train.take(np.flatnonzero(shared)) if shared.any() else None
 
 
-def open_sources(train: Any, outputs: Any, truth: Any, how: Reading) -> dict[str, RawCorpus]:
+def open_sources(
+    how: Reading, train: object, outputs: object = None, truth: object = None
+) -> dict[str, RawCorpus]:
     """Read whatever was given, as "train", "outputs" and "truth"."""
-    given = {"train": train, "outputs": outputs, "truth": truth}
-    listed = [how.items] if isinstance(how.items, str) else how.items
     sources: dict[str, RawCorpus] = {}
-    for name, source in given.items():
+    for name, source in (("train", train), ("outputs", outputs), ("truth", truth)):
         if source is None:
             continue
         called = "training data" if name == "train" else name
         found = read_source(source, name=called, text=how.text, id=how.id)
-        if found.kind == "captions" and _labelled(found, how.groups, listed):
+        if found.kind == "captions" and _labelled(found, how):
             found = read_source(source, name=called, text=how.text, id=how.id, labels=True)
         sources[name] = found
     return sources
 
 
-def _labelled(source: RawCorpus, groups: Any, items: Any) -> bool:
+def _labelled(source: RawCorpus, how: Reading) -> bool:
     """A table whose groups and items are all columns holds labels, also where it has captions beside them."""
-    columns = set(source.table.column_names) if source.table is not None else set()
-    who = [groups] if isinstance(groups, str) else groups
-    if not isinstance(who, list | tuple) or not isinstance(items, list | tuple):
-        return False
-    return bool(who and items) and {*map(str, who), *map(str, items)} <= columns
+    listed: list[str] = []
+    for part in (how.groups, how.items):
+        named = [part] if isinstance(part, str) else part
+        if not named or not isinstance(named, list | tuple):
+            return False
+        listed += map(str, named)
+    return set(listed) <= set(source.columns)

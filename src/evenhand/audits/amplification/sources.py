@@ -3,12 +3,13 @@ frames, lists."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -24,16 +25,8 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["captions", "labels", "counts"]
 TEXT_COLUMNS = ("caption", "captions", "text", "sentence", "generated", "output", "prediction", "description")
 ID_COLUMNS = (
-    "image_id",
-    "image",
-    "imgid",
-    "img_id",
-    "cocoid",
-    "file_name",
-    "filename",
-    "id",
-    "person_id",
-    "row_id",
+    *("image_id", "image", "imgid", "img_id", "cocoid", "file_name", "filename"),
+    *("id", "person_id", "row_id"),
 )
 ITEM_COLUMNS = ("item", "object", "verb", "word", "activity")
 EXPECTED = (
@@ -55,17 +48,39 @@ class RawCorpus:
     """
 
     name: str
-    kind: Kind
+    kind: Kind = "captions"
     texts: Sequence[str | None] = ()
     ids: Sequence[str] | None = None
     table: pa.Table | None = None
     digest: str = ""
     repeated: int = 0
-    columns: Sequence[str] = field(default_factory=tuple)
+
+    def __len__(self) -> int:
+        return len(self.texts) if self.table is None else int(self.table.num_rows)
+
+    @property
+    def columns(self) -> list[str]:
+        """Of its table; none where it has none."""
+        return [] if self.table is None else list(self.table.column_names)
+
+    def needs_table(self, slug: str, without: str) -> pa.Table:
+        """Its table; UsageError `slug` where it has none, and so is `without` something."""
+        if self.table is None:
+            raise UsageError(slug, f"the {self.name} has {without}")
+        return self.table
+
+
+class _Shape(NamedTuple):
+    """Captions as they are published: their images, the captions, what these are called, their own ids."""
+
+    ids: list[str] | None
+    captions: Sequence[object]
+    column: str
+    keys: list[str] | None = None
 
 
 def read_source(
-    source: Any, *, name: str, text: str | None = None, id: str | None = None, labels: bool = False
+    source: object, *, name: str, text: str | None = None, id: str | None = None, labels: bool = False
 ) -> RawCorpus:
     """Read one corpus and tell what it is.
 
@@ -83,23 +98,24 @@ def read_source(
         path = Path(source)
         digest = digest_of(path) if path.is_file() else ""
         source = _open(path)
-    records = _captions_of(source, name, text, id)
-    if records is not None and not labels:
-        ids, texts, keys = records
-        return _captions(name, ids, texts, digest or digest_of(texts), keys=keys)
+    shape = _shape_of(source, name, text, id)
+    if shape is not None and not labels:
+        texts = _texts(shape.captions, name, shape.column)
+        read = RawCorpus(name=name, texts=texts, ids=shape.ids, digest=digest or digest_of(texts))
+        return _captions(read, shape.keys)
     table = read_table(source)
     if table.num_rows == 0:
         raise DataError("empty-corpus", f"the {name} has no rows")
     digest = digest or digest_of(None, table)
     caption = None if labels else _column(table, text, TEXT_COLUMNS)
-    if caption is not None:
-        texts = _texts(require(table, caption).to_pylist(), name, caption)
-        known = _column(table, id, ID_COLUMNS)
-        return _captions(name, None if known is None else _ids(table, known), texts, digest, table)
-    if _column(table, None, ITEM_COLUMNS) is not None and not labels:
+    if caption is None and not labels and _column(table, None, ITEM_COLUMNS) is not None:
         return RawCorpus(name=name, kind="counts", table=table, digest=digest)
+    texts = [] if caption is None else _texts(require(table, caption).to_pylist(), name, caption)
     known = _column(table, id, ID_COLUMNS)
     ids = None if known is None else _ids(table, known)
+    read = RawCorpus(name=name, texts=texts, ids=ids, table=table, digest=digest)
+    if caption is not None:
+        return _captions(read)
     if ids is not None and len(set(ids)) < len(ids):
         repeated = sorted({i for i in ids if ids.count(i) > 1}) if len(ids) < 2000 else ["(many)"]
         raise DataError(
@@ -109,10 +125,10 @@ def read_source(
             expected="one row of labels for each id",
             hint=f"the ids were read from the column {known!r}; name another with id= (--id)",
         )
-    return RawCorpus(name=name, kind="labels", ids=ids, table=table, digest=digest)
+    return replace(read, kind="labels")
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path) -> object:
     """JSON and plain text are parsed here, since captions come in more shapes than tables do."""
     if path.suffix.lower() not in (".json", ".txt") or not path.is_file() or path.stat().st_size == 0:
         return path
@@ -127,128 +143,99 @@ def _open(path: Path) -> Any:
         raise DataError("unreadable-file", f"the file is not JSON: {error}", given=path) from error
 
 
-def _captions_of(
-    source: Any, name: str, text: str | None, id: str | None
-) -> tuple[list[str] | None, list[str | None], list[str] | None] | None:
-    """(image ids, captions, ids of the captions themselves) of the shapes that captions are published in;
-    None where it is some other table."""
+def _shape_of(source: object, name: str, text: str | None, id: str | None) -> _Shape | None:
+    """The captions of a shape that captions are published in; None where it is some other table."""
     if isinstance(source, Mapping):
         return _of_mapping(source, name, text, id)
-    if isinstance(source, list | tuple):
-        if not source:
-            raise DataError("empty-corpus", f"the {name} has no rows")
-        if all(isinstance(row, Mapping) for row in source):
-            return None  # a table of records
-        if any(isinstance(row, str) for row in source):
-            return None, _texts(source, name, "row"), None
-        raise DataError(
-            "json-shape",
-            f"the {name} has an unknown shape",
-            given=type(source[0]).__name__,
-            expected=EXPECTED,
-        )
-    return None
+    if not isinstance(source, list | tuple):
+        return None
+    if not source:
+        raise DataError("empty-corpus", f"the {name} has no rows")
+    if all(isinstance(row, Mapping) for row in source):
+        return None  # a table of records
+    if any(isinstance(row, str) for row in source):
+        return _Shape(None, source, "row")
+    raise _unknown_shape(name, type(source[0]).__name__)
 
 
-def _of_mapping(
-    source: Mapping[Any, Any], name: str, text: str | None, id: str | None
-) -> tuple[list[str] | None, list[str | None], list[str] | None] | None:
-    caption = text or "caption"
-    if isinstance(source.get("annotations"), list):
-        rows = source["annotations"]
-        image = id or "image_id"
-        if all(isinstance(r, Mapping) and caption in r and image in r for r in rows) and rows:
-            return (
-                [str(r[image]) for r in rows],
-                _texts([r[caption] for r in rows], name, caption),
-                _keys(rows, image),
-            )
-    images = source.get("images")
-    if (
-        isinstance(images, list)
-        and images
-        and all(isinstance(i, Mapping) and "sentences" in i for i in images)
-    ):
-        pairs = [
-            (str(i.get(id or "cocoid", i.get("imgid", i.get("filename")))), s.get("raw"))
-            for i in images
-            for s in i["sentences"]
-        ]
-        return [p[0] for p in pairs], _texts([p[1] for p in pairs], name, "raw"), None
+def _unknown_shape(name: str, given: str) -> DataError:
+    return DataError("json-shape", f"the {name} has an unknown shape", given=given, expected=EXPECTED)
+
+
+def _of_mapping(source: Mapping[str, Any], name: str, text: str | None, id: str | None) -> _Shape | None:
+    caption, image = text or "caption", id or "image_id"
+    rows, images = source.get("annotations"), source.get("images")
+    if _records(rows, caption, image):
+        return _Shape([str(r[image]) for r in rows], [r[caption] for r in rows], caption, _keys(rows, image))
+    if _records(images, "sentences"):
+        pairs = [(_karpathy(i, id), s.get("raw")) for i in images for s in i["sentences"]]
+        return _Shape([p[0] for p in pairs], [p[1] for p in pairs], "raw")
     if _is_columns(source, text):
         return None
-    if source and all(isinstance(v, str) for v in source.values()):
-        return [str(k) for k in source], _texts(list(source.values()), name, "caption"), None
-    if source and all(isinstance(v, list) and all(isinstance(s, str) for s in v) for v in source.values()):
-        return [str(k) for k, v in source.items() for _ in v], [s for v in source.values() for s in v], None
-    raise DataError(
-        "json-shape",
-        f"the {name} has an unknown shape",
-        given="an object with the keys " + ", ".join(map(str, list(source)[:8])),
-        expected=EXPECTED,
-    )
+    each = {str(k): [v] if isinstance(v, str) else v for k, v in source.items()}
+    if each and all(isinstance(v, list) and all(isinstance(s, str) for s in v) for v in each.values()):
+        pairs = [(k, s) for k, listed in each.items() for s in listed]
+        return _Shape([p[0] for p in pairs], [p[1] for p in pairs], "caption")
+    raise _unknown_shape(name, "an object with the keys " + ", ".join(map(str, list(source)[:8])))
 
 
-def _keys(rows: Sequence[Mapping[Any, Any]], image: str) -> list[str] | None:
+def _records(rows: object, *keys: str) -> TypeGuard[list[Mapping[str, Any]]]:
+    """A list of objects that all have these keys."""
+    if not isinstance(rows, list) or not rows:
+        return False
+    return all(isinstance(r, Mapping) and all(k in r for k in keys) for r in rows)
+
+
+def _karpathy(image: Mapping[str, Any], id: str | None) -> str:
+    return str(image.get(id or "cocoid", image.get("imgid", image.get("filename"))))
+
+
+def _keys(rows: Sequence[Mapping[str, object]], image: str) -> list[str] | None:
     """COCO numbers its captions: two annotators who wrote the same words are two captions."""
     return [str(r["id"]) for r in rows] if image != "id" and all("id" in r for r in rows) else None
 
 
-def _is_columns(source: Mapping[Any, Any], text: str | None) -> bool:
-    sized = [v for v in source.values() if hasattr(v, "__len__") and not isinstance(v, str | Mapping)]
+def _is_columns(source: Mapping[str, object], text: str | None) -> bool:
+    sized = [v for v in source.values() if isinstance(v, Sized) and not isinstance(v, str | Mapping)]
     if len(sized) < len(source) or not source or len({len(v) for v in sized}) > 1:
         return False
     named = {text, *TEXT_COLUMNS, *ID_COLUMNS, *ITEM_COLUMNS} & set(source)
-    firsts = [x for v in sized for x in list(v)[:1]]
-    plain = any(not isinstance(x, str) for x in firsts) and not any(
-        isinstance(x, Mapping | list) for x in firsts
-    )
-    return bool(named) or (plain and len(source) > 1)
+    firsts = [x for v in sized if isinstance(v, Iterable) for x in itertools.islice(v, 1)]
+    plain = any(not isinstance(x, str) for x in firsts)
+    nested = any(isinstance(x, Mapping | list) for x in firsts)
+    return bool(named) or (plain and not nested and len(source) > 1)
 
 
-def _texts(values: Iterable[Any], name: str, column: str) -> list[str | None]:
-    texts: list[str | None] = []
-    for row, value in enumerate(values):
-        if (
-            value is not None
-            and not isinstance(value, str)
-            and not (isinstance(value, float) and value != value)
-        ):
+def _texts(values: Sequence[object], name: str, column: str) -> list[str | None]:
+    for row, value in enumerate(values, 1):
+        missing = value is None or (isinstance(value, float) and np.isnan(value))
+        if not missing and not isinstance(value, str):
             raise DataError(
                 "caption-not-text",
-                f"a caption of the {name} is not text (row {row + 1})",
+                f"a caption of the {name} is not text (row {row})",
                 given=repr(value),
                 expected="a text in every row; missing captions may be empty",
                 hint=f"captions were read from {column!r}; name another column with text= (--text)",
             )
-        texts.append(value if isinstance(value, str) else None)
-    return texts
+    return [value if isinstance(value, str) else None for value in values]
 
 
-def _captions(
-    name: str,
-    ids: Sequence[str] | None,
-    texts: Sequence[str | None],
-    digest: str,
-    table: pa.Table | None = None,
-    keys: Sequence[str] | None = None,
-) -> RawCorpus:
-    """A corpus of captions, each counted once: known by its own id, else by its image and its words."""
+def _captions(read: RawCorpus, keys: Sequence[str] | None = None) -> RawCorpus:
+    """Each caption counted once: known by its own id, else by its image and its words."""
+    texts, ids = read.texts, read.ids
     if not any(t and t.strip() for t in texts):
-        raise DataError("empty-corpus", f"the {name} has no captions")
-    marks: Sequence[Any] | None = keys
+        raise DataError("empty-corpus", f"the {read.name} has no captions")
+    marks: Sequence[object] | None = keys
     if keys is None and ids is not None:
         marks = list(zip(ids, texts, strict=True))
     if marks is None or len(set(marks)) == len(marks):
-        return RawCorpus(name=name, kind="captions", texts=texts, ids=ids, table=table, digest=digest)
+        return read
     keep = sorted({mark: row for row, mark in reversed(list(enumerate(marks)))}.values())
-    return RawCorpus(
-        name=name,
-        kind="captions",
+    return replace(
+        read,
         texts=[texts[r] for r in keep],
         ids=None if ids is None else [ids[r] for r in keep],
-        table=None if table is None else table.take(keep),
-        digest=digest,
+        table=None if read.table is None else read.table.take(keep),
         repeated=len(texts) - len(keep),
     )
 
@@ -296,18 +283,9 @@ def binary(table: pa.Table, column: str, name: str) -> BoolArray:
 
 def binary_columns(table: pa.Table, without: Iterable[str]) -> list[str]:
     """The names of all columns that hold nothing but 0 and 1."""
-    skipped = set(without)
-    found = []
-    for column in table.column_names:
-        if column in skipped:
-            continue
-        levels = factor(table, column)
-        if (
-            set(levels.levels) <= {"0", "1", "True", "False", "true", "false"}
-            and not (levels.codes < 0).any()
-        ):
-            found.append(column)
-    return found
+    skipped, plain = set(without), {"0", "1", "True", "False", "true", "false"}
+    found = ((c, factor(table, c)) for c in table.column_names if c not in skipped)
+    return [c for c, values in found if plain.issuperset(values.levels) and not (values.codes < 0).any()]
 
 
 def count_table(source: RawCorpus, groups: Sequence[str] | None) -> tuple[list[str], list[str], FloatArray]:
@@ -318,9 +296,7 @@ def count_table(source: RawCorpus, groups: Sequence[str] | None) -> tuple[list[s
         DataError: counts that are missing, negative or not whole; an item listed twice. UsageError: no group
             columns.
     """
-    table = source.table
-    if table is None:
-        raise UsageError("counts", f"the {source.name} is no table of counts")
+    table = source.needs_table("counts", "no table of counts")
     item = _column(table, None, ITEM_COLUMNS) or ""
     items = [str(i) for i in factor(table, item)]
     if {"group", "count"} <= set(table.column_names):

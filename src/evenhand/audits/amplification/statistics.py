@@ -8,20 +8,30 @@ reproduces the selection of sides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from evenhand._model import FloatArray
+from evenhand.audits.amplification.panel import Sums
 from evenhand.measures.amplification import amplification_sizes, mean_amplification, violations
 from evenhand.measures.association import item_epsilon, shares
 from evenhand.measures.directional import Directional, amplification, signs
-from evenhand.measures.outcomes import error_rate, outcome_divergence, ratio_gap
+from evenhand.measures.outcomes import error_rate, outcome_divergence
 
-Sums: TypeAlias = Mapping[str, FloatArray]
-MARGIN = 0.05
+MEAN = "mean bias amplification"
+"""The measure of Zhao et al., which every comparison has."""
+DIVERGENCE = "outcome divergence"
+
+
+def _plain(_: FloatArray, change: FloatArray) -> FloatArray:
+    return change
+
+
+def _none(sums: Sums, _: Sums | None) -> FloatArray:
+    return np.zeros(len(next(iter(sums.values()))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +53,8 @@ class Statistic:
     name: str
     needs: tuple[str, ...]
     change: Callable[[Sums], FloatArray]
-    side: Callable[[Sums, Sums | None], FloatArray]
-    total: Callable[[FloatArray, FloatArray], FloatArray]
+    side: Callable[[Sums, Sums | None], FloatArray] = _none
+    total: Callable[[FloatArray, FloatArray], FloatArray] = _plain
     floor: float | None = None
     centred: bool = True
     about: str = ""
@@ -59,41 +69,32 @@ class Statistic:
         return self.total(self.side(sums, point), self.change(sums) - self.change(point))
 
 
-def _share_change(before: str, after: str) -> Callable[[Sums], FloatArray]:
-    return lambda sums: shares(sums[after]) - shares(sums[before])
+def _share_change(sums: Sums, of: str = "") -> FloatArray:
+    return shares(sums[f"out{of}"]) - shares(sums[f"train{of}"])
 
 
-def _share_side(before: str, after: str) -> Callable[[Sums, Sums | None], FloatArray]:
-    def side(sums: Sums, point: Sums | None) -> FloatArray:
-        counts = sums[before]
-        if point is None:
-            return np.asarray(counts * counts.shape[-2] > counts.sum(axis=-2, keepdims=True), dtype=float)
-        # Without amplification both corpora have the pooled share; the sample's noise is put around it.
-        pooled = shares(point[before] + point[after])
-        drawn = pooled + shares(counts) - shares(point[before])
-        return np.asarray(np.nan_to_num(drawn) > 1.0 / counts.shape[-2] + 1e-12, dtype=float)
-
-    return side
+def _share_side(sums: Sums, point: Sums | None, of: str = "") -> FloatArray:
+    before, after = f"train{of}", f"out{of}"
+    counts = sums[before]
+    if point is None:
+        return np.asarray(counts * counts.shape[-2] > counts.sum(axis=-2, keepdims=True), dtype=float)
+    # Without amplification both corpora have the pooled share; the sample's noise is put around it.
+    pooled = shares(point[before] + point[after])
+    drawn = pooled + shares(counts) - shares(point[before])
+    return np.asarray(np.nan_to_num(drawn) > 1.0 / counts.shape[-2] + 1e-12, dtype=float)
 
 
 def _mean(side: FloatArray, change: FloatArray) -> FloatArray:
     return mean_amplification(np.zeros_like(change), change, side > 0)
 
 
-def _sizes(side: FloatArray, change: FloatArray) -> FloatArray:
-    return amplification_sizes(np.zeros_like(change), change, side > 0)[0]
+def _sizes(side: FloatArray, change: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return amplification_sizes(np.zeros_like(change), change, side > 0)
 
 
-def _variance(side: FloatArray, change: FloatArray) -> FloatArray:
-    return amplification_sizes(np.zeros_like(change), change, side > 0)[1]
-
-
-def _directional(prediction: str) -> Callable[[Sums], FloatArray]:
-    def change(sums: Sums) -> FloatArray:
-        given = sums["attributes"][..., :, None] if prediction == "forward" else sums["tasks"][..., None, :]
-        return Directional(both=sums["both"], predicted=sums[prediction], given=given).delta()
-
-    return change
+def _directional(sums: Sums, prediction: str) -> FloatArray:
+    given = sums["attributes"][..., :, None] if prediction == "forward" else sums["tasks"][..., None, :]
+    return Directional(both=sums["both"], predicted=sums[prediction], given=given).delta()
 
 
 def _signs(sums: Sums, _: Sums | None) -> FloatArray:
@@ -105,14 +106,6 @@ def _epsilon(sums: Sums) -> FloatArray:
     return np.asarray(after - item_epsilon(sums["train"], sums["train_rows"]).max(axis=-1))
 
 
-def _plain(_: FloatArray, change: FloatArray) -> FloatArray:
-    return change
-
-
-def _none(sums: Sums, _: Sums | None) -> FloatArray:
-    return np.zeros(len(next(iter(sums.values()))))
-
-
 def _signed_ratio(sums: Sums) -> FloatArray:
     table = sums["outcomes"]
     named, truth = table[..., :2].sum(axis=-2), table.sum(axis=-1)
@@ -121,20 +114,24 @@ def _signed_ratio(sums: Sums) -> FloatArray:
     return np.asarray(np.where(np.isfinite(gap), gap, np.nan))
 
 
-def statistics(margin: float = MARGIN) -> tuple[Statistic, ...]:
-    """All of them, in the order of the report."""
+def statistics(margin: float) -> tuple[Statistic, ...]:
+    """All of them, in the order of the report.
+
+    Args:
+        margin: of violations.
+    """
     return (*_of_direction(), *_of_sizes(margin), *_of_outcomes())
 
 
 def _of_direction() -> tuple[Statistic, ...]:
     """Signed: towards the side an item is tied to."""
-    corpora, image_level = ("train", "out"), ("both", "attributes", "tasks", "sign_both")
+    image_level = ("both", "attributes", "tasks", "sign_both")
     return (
         Statistic(
-            name="mean bias amplification",
-            needs=corpora,
-            change=_share_change("train", "out"),
-            side=_share_side("train", "out"),
+            name=MEAN,
+            needs=("train", "out"),
+            change=_share_change,
+            side=_share_side,
             total=_mean,
             judged=True,
             about="mean growth of the share of the group an item is tied to (Zhao et al. 2017)",
@@ -142,7 +139,7 @@ def _of_direction() -> tuple[Statistic, ...]:
         Statistic(
             name="directional amplification A→T",
             needs=(*image_level, "forward"),
-            change=_directional("forward"),
+            change=partial(_directional, prediction="forward"),
             side=_signs,
             total=amplification,
             about="the group changes which items are named: P(T̂|A) − P(T|A) (Wang & Russakovsky 2021)",
@@ -150,7 +147,7 @@ def _of_direction() -> tuple[Statistic, ...]:
         Statistic(
             name="directional amplification T→A",
             needs=(*image_level, "backward"),
-            change=_directional("backward"),
+            change=partial(_directional, prediction="backward"),
             side=_signs,
             total=amplification,
             judged=True,
@@ -161,30 +158,27 @@ def _of_direction() -> tuple[Statistic, ...]:
 
 def _of_sizes(margin: float) -> tuple[Statistic, ...]:
     """How much changed, whichever way, and the worst ratio."""
+    multi = Statistic(
+        name="multi-attribute amplification",
+        needs=("train_sets", "out_sets"),
+        change=partial(_share_change, of="_sets"),
+        side=partial(_share_side, of="_sets"),
+        total=lambda side, change: _sizes(side, change)[0],
+        floor=0.0,
+        about="mean |growth| over sets of items named together (Zhao, Andrews & Xiang 2023)",
+    )
     return (
-        Statistic(
-            name="multi-attribute amplification",
-            needs=("train_sets", "out_sets"),
-            change=_share_change("train_sets", "out_sets"),
-            side=_share_side("train_sets", "out_sets"),
-            total=_sizes,
-            floor=0.0,
-            about="mean |growth| over sets of items named together (Zhao, Andrews & Xiang 2023)",
-        ),
-        Statistic(
+        multi,
+        replace(
+            multi,
             name="variance of multi-attribute amplification",
-            needs=("train_sets", "out_sets"),
-            change=_share_change("train_sets", "out_sets"),
-            side=_share_side("train_sets", "out_sets"),
-            total=_variance,
-            floor=0.0,
+            total=lambda side, change: _sizes(side, change)[1],
             about="how unevenly the sets change (Zhao, Andrews & Xiang 2023)",
         ),
         Statistic(
             name="violations",
             needs=("train", "out"),
-            change=_share_change("train", "out"),
-            side=_none,
+            change=_share_change,
             total=lambda _, change: violations(np.zeros_like(change), change, margin=margin),
             floor=0.0,
             about=f"items whose share moved by more than {margin:g} (Zhao et al. 2017)",
@@ -193,8 +187,6 @@ def _of_sizes(margin: float) -> tuple[Statistic, ...]:
             name="differential-fairness amplification",
             needs=("train", "out", "train_rows", "out_rows"),
             change=_epsilon,
-            side=_none,
-            total=_plain,
             centred=False,
             about="growth of the largest log ratio of P(item|group) between groups (Foulds et al. 2020)",
         ),
@@ -208,8 +200,6 @@ def _of_outcomes() -> tuple[Statistic, ...]:
             name="gender error",
             needs=("outcomes",),
             change=lambda sums: error_rate(sums["outcomes"]),
-            side=_none,
-            total=_plain,
             floor=0.0,
             centred=False,
             about="outputs that name a wrong group (Hendricks et al. 2018)",
@@ -218,17 +208,14 @@ def _of_outcomes() -> tuple[Statistic, ...]:
             name="ratio gap",
             needs=("outcomes", "two_groups"),
             change=_signed_ratio,
-            side=_none,
             total=lambda _, change: np.abs(change),
             floor=0.0,
             about="|named second ÷ first group − true ratio|, the Δ ratio of Hendricks et al. 2018",
         ),
         Statistic(
-            name="outcome divergence",
+            name=DIVERGENCE,
             needs=("outcomes",),
             change=lambda sums: outcome_divergence(sums["outcomes"]),
-            side=_none,
-            total=_plain,
             floor=0.0,
             centred=False,
             about="Jensen–Shannon divergence in bits of (right, wrong, none) between the true groups"
@@ -252,6 +239,3 @@ def divergence_null(table: FloatArray, draws: int, seed: int) -> FloatArray:
         drawn[:, k, (k + 1) % g] += made[:, 1]
         drawn[:, k, g] = made[:, 2]
     return outcome_divergence(drawn)
-
-
-__all__ = ["MARGIN", "Statistic", "Sums", "divergence_null", "ratio_gap", "statistics"]

@@ -37,23 +37,9 @@ def write_sheet(
     order = np.random.default_rng(seed).permutation(len(rows)).tolist()
     mixed = [rows[i] for i in order]
     ids = [f"p{i + 1}" for i in range(len(mixed))]
-    write_csv(
-        sheet,
-        {
-            "id": ids,
-            "before": [_safe(r["before"]) for r in mixed],
-            "after": [_safe(r["after"]) for r in mixed],
-            "same_meaning": [""] * len(mixed),
-        },
-    )
-    write_csv(
-        key,
-        {
-            "id": ids,
-            "kind": [str(r["kind"]) for r in mixed],
-            "direction": [str(r["direction"]) for r in mixed],
-        },
-    )
+    texts = {name: [_safe(r[name]) for r in mixed] for name in ("before", "after")}
+    write_csv(sheet, {"id": ids, **texts, "same_meaning": [""] * len(mixed)})
+    write_csv(key, {"id": ids} | {name: [str(r[name]) for r in mixed] for name in ("kind", "direction")})
     return len(mixed)
 
 
@@ -92,20 +78,11 @@ def adjusted(result: Result, sheet: str | os.PathLike[str], key: str | os.PathLi
     rates = _rates(result)
     rows: list[dict[str, Scalar]] = []
     for group, n in judged.items():
-        share = wilson(valid[group], n)
-        rate = rates.get(group)
-        rows.append(
-            {
-                "direction": group,
-                "judged": n,
-                "valid": valid[group],
-                "share valid": share.value,
-                "low": share.low,
-                "high": share.high,
-                "flip rate": rate,
-                "adjusted flip rate": None if rate is None or share.value is None else rate * share.value,
-            }
-        )
+        share, rate = wilson(valid[group], n), rates.get(group)
+        row: dict[str, Scalar] = {"direction": group, "judged": n, "valid": valid[group]}
+        row |= {"share valid": share.value, "low": share.low, "high": share.high, "flip rate": rate}
+        kept = None if rate is None or share.value is None else rate * share.value
+        rows.append(row | {"adjusted flip rate": kept})
     return Exhibit.of("Flips that kept the meaning", rows)
 
 

@@ -3,8 +3,10 @@ stability."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -70,14 +72,8 @@ class Asking:
         numbered = {text: i for i, text in enumerate(unique)}
 
         def plan() -> Plan:
-            yield Probes(
-                inputs=unique,
-                factors={
-                    "text": Factor(
-                        np.arange(len(unique), dtype=np.int64), tuple(map(str, range(len(unique))))
-                    )
-                },
-            )
+            each = Factor(np.arange(len(unique), dtype=np.int64), tuple(map(str, range(len(unique)))))
+            yield Probes(inputs=unique, factors={"text": each})
 
         found = self.run(plan(), fresh=fresh, keep=None)
         row = np.array([numbered[t] for t in texts], dtype=np.int64)
@@ -109,9 +105,8 @@ class Asking:
             return False
         text = (
             f"The subject answered {int((differ & usable).sum())} of {int(usable.sum())} unchanged texts"
-            " differently the second"
-            f" time ({int(labels.sum())} with another label). Every flip is asked once more and counts only"
-            " if it comes back."
+            f" differently the second time ({int(labels.sum())} with another label). Every flip is asked once"
+            " more and counts only if it comes back."
         )
         analysis.note(
             "changing-answers",
@@ -123,6 +118,11 @@ class Asking:
     def trace(self, texts: list[str]) -> dict[str, FloatArray]:
         """Scores for the examples a report draws; nothing where the budget is spent."""
         return {} if self.stopped is not None or not texts else self.columns(texts)
+
+
+def opened(journal: str | os.PathLike[str] | Journal | None) -> AbstractContextManager[Journal | None]:
+    """The journal of a path, which is closed again; what is open already, or none, as it is."""
+    return Journal(journal) if isinstance(journal, str | os.PathLike) else nullcontext(journal)
 
 
 def attacked_subject(

@@ -1,16 +1,14 @@
-"""The attack: replace single words along a direction in embedding space until the verdict changes, or the
-budget ends."""
+"""The attack: replace single words along a direction in embedding space until the verdict changes."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from evenhand._analysis import Analysis
+from evenhand._declared import Declared
 from evenhand._errors import UsageError
 from evenhand._judge import Correction, tolerance_of
 from evenhand._model import Subject
@@ -18,10 +16,11 @@ from evenhand._provenance import tells_its_call
 from evenhand._result import Result
 from evenhand._run import Progress
 from evenhand._store import Journal
-from evenhand.audits.attack.asking import Asking, attacked_subject
+from evenhand.audits.attack.asking import Asking, attacked_subject, opened
 from evenhand.audits.attack.axes import axes_of
-from evenhand.audits.attack.course import Course, closed, pursue
-from evenhand.audits.attack.field import Laying, Match, reader_of
+from evenhand.audits.attack.course import Course, pursue
+from evenhand.audits.attack.field import Laying, Match, reader_of, tagger_of
+from evenhand.audits.attack.findings import EXCESS
 from evenhand.audits.attack.search import Effort
 from evenhand.embeddings.dictionary import Rules
 from evenhand.embeddings.vectors import vectors
@@ -29,7 +28,6 @@ from evenhand.plans.alter import Tagger
 from evenhand.plans.goal import Kind, goal_for
 from evenhand.plans.search import search as make_search
 from evenhand.stats.interval import check_level
-from evenhand.subjects.python import from_path
 from evenhand.texts import texts as texts_of
 
 
@@ -94,12 +92,10 @@ def attack(
     Args:
         subject: a name of `evenhand list subjects`, or "module:attr". In Python also a callable; it gives a
             probability for each label, or one score.
-        texts: a file (txt, csv, jsonl, parquet, toml) or a shipped name. In Python also a list of texts, or
-            a dataframe.
+        texts: a file (txt, csv, jsonl, parquet, toml) or a shipped name. In Python also a list or a frame.
         embeddings: a file of word vectors; see `evenhand embeddings`. In Python also whatever
             `eh.embeddings.vectors` reads.
-        directions: each woman-man (towards woman, away from man), mean:definitional, pc:FILE. In Python
-            also pairs.
+        directions: each woman-man (towards woman, away from man), mean:definitional, pc:FILE. Or pairs.
         text_column: column with the texts, where they are a table.
         search: beam, greedy, exhaustive, genetic, genetic-practice or single.
         search_options: options of the search, e.g. width=10. In Python a mapping, ``{"width": 10}``.
@@ -117,8 +113,8 @@ def attack(
         max_target: most words that one candidate may stand for. In Python None for no cap.
         inflections: also accept inflections of a word.
         strength: length of the step; by default of the sum and difference of unit vectors itself.
-        match: equal budgets both ways: candidates, mutual or none. `candidates` gives both directions
-            equally many at every place, `mutual` keeps w → c only where the opposite direction has c → w.
+        match: equal budgets both ways: candidates, mutual or none. `candidates` gives both directions equally
+            many at every place, `mutual` keeps w → c only where the opposite direction has c → w.
         definitional: apart (also test without words that say the attribute itself, he → she) or include.
         definitional_words: further words that say the attribute itself.
         fluency: ngram, none, a KenLM file, masked:NAME, causal:NAME, or "module:attr". See
@@ -149,13 +145,8 @@ def attack(
     Raises:
         UsageError, DataError: bad input. SubjectError: the subject cannot be used at all.
 
-    >>> v = {
-    ...     "man": [1, 0, 0.2],
-    ...     "woman": [-1, 0, 0.2],
-    ...     "nice": [0.2, 1, 0],
-    ...     "kind": [0.3, 1, 0.1],
-    ...     "lovely": [-0.3, 1, 0],
-    ... }
+    >>> v = {"man": [1, 0, 0.2], "woman": [-1, 0, 0.2]}
+    >>> v |= {"nice": [0.2, 1, 0], "kind": [0.3, 1, 0.1], "lovely": [-0.3, 1, 0]}
     >>> def model(texts):
     ...     return [{"good": 0.9 - 0.6 * ("lovely" in t), "bad": 0.1 + 0.6 * ("lovely" in t)} for t in texts]
     >>> r = attack(model, ["a nice day"], embeddings=v, fluency="none", placebos=0, match="none")
@@ -165,8 +156,21 @@ def attack(
     if placebos < 0 or repeats < 1:
         given = (placebos, repeats)
         raise UsageError("bad-count", "placebos is at least 0 and repeats at least 1", given=given)
-    check_level(level)
     bounds = (float("-inf"), tolerance_of(tolerance)[1])
+    declared = Declared(
+        tolerance={EXCESS: bounds}, level=check_level(level), correction=correction, seed=seed
+    )
+    rules = Rules(
+        n=n,
+        min_similarity=min_similarity,
+        min_gain=min_gain,
+        max_rank=max_rank,
+        max_target=max_target,
+        inflections=inflections,
+    )
+    wants = partial(
+        goal_for, kind=goal, score=score, labels=labels, target=target, threshold=threshold, amount=amount
+    )
     effort = Effort(
         make=make_search(search, **dict(search_options or {})),
         max_queries=max_queries,
@@ -176,37 +180,21 @@ def attack(
         seed=seed,
         block=200_000 if budget is None else max(200, budget // 10),
     )
-    parts: Any = from_path(tagger).function if isinstance(tagger, str) else tagger
+    extra, parts = tuple(definitional_words), tagger_of(tagger)
     laying = Laying(
-        rules=Rules(
-            n=n,
-            min_similarity=min_similarity,
-            min_gain=min_gain,
-            max_rank=max_rank,
-            max_target=max_target,
-            inflections=inflections,
-        ),
-        placebos=placebos,
-        match=match,
-        ratio=fluency_ratio,
-        tagger=parts,
-        extra=tuple(definitional_words),
-        seed=seed,
+        rules=rules, placebos=placebos, match=match, ratio=fluency_ratio, tagger=parts, extra=extra, seed=seed
     )
     space = vectors(embeddings, limit=limit, fold_case=fold_case)
     course = Course(
         given=texts_of(texts, column=text_column),
         space=space,
         axes=axes_of(directions, space, strength),
-        wants=partial(
-            goal_for, kind=goal, score=score, labels=labels, target=target, threshold=threshold, amount=amount
-        ),
+        wants=wants,
         reads=partial(reader_of, fluency, corpus=corpus, order=fluency_order, pmi=fluency_pmi),
+        laying=laying,
+        effort=effort,
     )
     chosen = attacked_subject(subject, labels, budget, rate)
-    analysis = Analysis()
-    with ExitStack() as stack:
-        kept = stack.enter_context(Journal(journal)) if isinstance(journal, str | os.PathLike) else journal
+    with opened(journal) as kept:
         asking = Asking(chosen, kept, repeats, batch_size, executor, progress)
-        read_by = pursue(course, laying, effort, asking, analysis, bounds, level, correction)
-    return closed(attack, course, chosen, asking, analysis, seed=seed, fluency=read_by)
+        return pursue(attack, course, asking, declared)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand._errors import UsageError
+from evenhand._model import FloatArray, IntArray
 from evenhand.embeddings._matrix import Vectors
-from evenhand.embeddings.dictionary import (
-    FUNCTION_WORDS,
-)
+from evenhand.embeddings.dictionary import FUNCTION_WORDS
 from evenhand.embeddings.directions import Direction, direction, gender_words, opposite
 
-Match: TypeAlias = Literal["candidates", "mutual", "none"]
 MOST_ALIKE = 0.3
 """A placebo whose cosine with the direction is larger is not one."""
 MOST_USES = 3
@@ -90,14 +87,9 @@ def draw_placebos(
     words, and pairs whose direction resembles the axis.
     """
     rng = np.random.default_rng(seed)
-    usable = np.array(
-        [
-            i
-            for i, w in enumerate(vectors.words)
-            if len(w) > 2 and w.isalpha() and w.lower() not in FUNCTION_WORDS and w.lower() not in special
-        ],
-        dtype=np.int64,
-    )
+    out = FUNCTION_WORDS | special
+    ordinary = [len(w) > 2 and w.isalpha() and w.lower() not in out for w in vectors.words]
+    usable = np.flatnonzero(ordinary)
     if len(usable) < 4 or not count:
         return Placebos(directions=(), cosine=(), wanted=0.0, skipped=count)
     step = axis.sides[0].step
@@ -127,9 +119,7 @@ def draw_placebos(
     return Placebos(directions=made, cosine=found, wanted=cosine, skipped=count - len(made))
 
 
-def _random_pairs(
-    usable: npt.NDArray[np.int64], rng: np.random.Generator, most: int
-) -> npt.NDArray[np.int64]:
+def _random_pairs(usable: IntArray, rng: np.random.Generator, most: int) -> IntArray:
     n = len(usable)
     if n * (n - 1) <= most:
         a, b = np.nonzero(~np.eye(n, dtype=np.bool_))
@@ -140,7 +130,7 @@ def _random_pairs(
     return np.column_stack([usable[a], usable[b]])
 
 
-def _own(vectors: Vectors, axis: Axis) -> tuple[float, npt.NDArray[np.float64]]:
+def _own(vectors: Vectors, axis: Axis) -> tuple[float, FloatArray]:
     """Median cosine and norms of the pairs the axis is made of."""
     side = axis.sides[0]
     pairs = [(vectors.row(a), vectors.row(b)) for a, b in side.pairs]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,26 +22,38 @@ class Confirmed:
 
     Args:
         open: (directions, sides, texts) a learned alteration applies. won, moved: as in Records.
-        seen, unseen: (texts,) the two halves. changes: what was applied.
+        unseen: (texts,) the half that they were applied to. changes: what was applied.
     """
 
     open: BoolArray
     won: BoolArray
     moved: FloatArray
-    seen: BoolArray
     unseen: BoolArray
     changes: Changes
 
+    @classmethod
+    def empty(cls, laid: Field, unseen: BoolArray) -> Confirmed:
+        """Nothing applied yet."""
+        no, moved = np.zeros((2, *shape_of(laid)), dtype=np.bool_), np.zeros(shape_of(laid))
+        return cls(open=no[0], won=no[1], moved=moved, unseen=unseen, changes=changes_of(laid))
 
-def halves(texts: Sequence[int], n: int, share: float, seed: int) -> tuple[BoolArray, BoolArray]:
-    """(seen, unseen): a random part `share` of the texts is kept for confirmation."""
+
+class Halves(NamedTuple):
+    """The texts (texts,) of which something is learned, and those on which it is confirmed."""
+
+    seen: BoolArray
+    unseen: BoolArray
+
+
+def halves(texts: Sequence[int], n: int, share: float, seed: int) -> Halves:
+    """A random part `share` of the texts is kept for confirmation."""
     rng = np.random.default_rng([seed, 71])
     order = rng.permutation(np.array(sorted(texts), dtype=np.int64))
     cut = round(len(order) * share)
     seen, unseen = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     unseen[order[:cut]] = True
     seen[order[cut:]] = True
-    return seen, unseen
+    return Halves(seen, unseen)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,8 +100,7 @@ def plan_confirmation(
     field: Field,
     goal: Goal,
     records: Sequence[Records],
-    seen: BoolArray,
-    unseen: BoolArray,
+    parts: Halves,
     *,
     max_changed: float,
     chunk: int = 5_000,
@@ -99,23 +111,12 @@ def plan_confirmation(
     Args:
         records: of the strata; each is confirmed by what it learned itself.
     """
-    shape = shape_of(field)
-    made = [
-        Confirmed(
-            open=np.zeros(shape, dtype=np.bool_),
-            won=np.zeros(shape, dtype=np.bool_),
-            moved=np.zeros(shape),
-            seen=seen,
-            unseen=unseen,
-            changes=changes_of(field),
-        )
-        for _ in records
-    ]
+    made = [Confirmed.empty(field, parts.unseen) for _ in records]
 
     def plan() -> Plan:
-        lexicons = [learned(field, one, seen) for one in records]
+        lexicons = [learned(field, one, parts.seen) for one in records]
         waiting: list[_Applied] = []
-        for t in np.flatnonzero(unseen).tolist():
+        for t in np.flatnonzero(parts.unseen).tolist():
             limit = field.most_changes(t, max_changed)
             if limit and field.open_sites(t):
                 options = field.options(t)

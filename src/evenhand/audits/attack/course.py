@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from evenhand._analysis import Analysis
-from evenhand._judge import Correction
-from evenhand._model import FloatArray, Subject
+from evenhand._declared import Declared
+from evenhand._model import FloatArray
 from evenhand._provenance import digest_of, provenance
 from evenhand._result import Result
 from evenhand.audits.attack.asking import Asking
@@ -27,11 +26,12 @@ from evenhand.texts import Texts
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Course:
-    """What is attacked, along what, and to what end.
+    """What is attacked, along what, to what end, and how.
 
     Args:
         given: the texts. space: the embeddings. axes: directions and their opposites.
         wants: scores of the texts → the goal. reads: tokens of the texts, embeddings → the fluency filter.
+        laying: what may be done to a text. effort: how hard each search tries.
     """
 
     given: Texts
@@ -39,70 +39,51 @@ class Course:
     axes: Sequence[Axis]
     wants: Callable[[dict[str, FloatArray]], Goal]
     reads: Callable[[Sequence[Sequence[str]], Vectors], Fluency | None]
+    laying: Laying
+    effort: Effort
 
 
-def pursue(
-    course: Course,
-    laying: Laying,
-    effort: Effort,
-    asking: Asking,
-    analysis: Analysis,
-    bounds: tuple[float, float],
-    level: float,
-    correction: Correction,
-) -> str | None:
-    """Ask, attack along every axis, and put what was found into `analysis`; the id of the fluency filter
-    comes back.
+def pursue(door: Callable[..., Result], course: Course, asking: Asking, declared: Declared) -> Result:
+    """Ask, attack along every axis, and say what was found.
 
     Nothing is attacked where not even the unchanged texts could be asked.
+
+    Args:
+        door: the function that was called.
     """
-    texts = list(course.given.texts)
-    for problem in course.space.problems:
-        analysis.note("vectors-left-out", f"While reading {course.space.id}: {problem}.", warning=True)
+    analysis, texts, space = Analysis(), list(course.given.texts), course.space
+    for problem in space.problems:
+        analysis.note("vectors-left-out", f"While reading {space.id}: {problem}.", warning=True)
     columns = asking.columns(texts)
     read_by = None
     if columns or asking.stopped is None:
         goal = course.wants(columns)
         contexts = contexts_of(course.given.texts)
-        reader = course.reads(contexts.tokens, course.space)
+        reader = course.reads(contexts.tokens, space)
         read_by = None if reader is None else reader.id
         unstable = asking.unstable(texts, goal, analysis)
         attacked: list[Attacked] = []
         for axis in course.axes:
-            laid = field_of(axis, contexts, course.space, reader, laying)
-            attacked.append(attack_axis(laid, goal, effort, asking, again=unstable))
+            laid = field_of(axis, contexts, space, reader, course.laying)
+            attacked.append(attack_axis(laid, goal, course.effort, asking, again=unstable))
         note_texts(course.given, goal, attacked, analysis)
-        add_findings(attacked, analysis, tolerance=bounds, level=level, correction=correction)
+        add_findings(attacked, declared, analysis)
         add_exhibits(attacked, analysis, traces(attacked, goal, asking.trace), fluency=read_by)
     note_asked(asking, analysis)
-    return read_by
-
-
-def closed(
-    door: Callable[..., Any],
-    course: Course,
-    subject: Subject,
-    asking: Asking,
-    analysis: Analysis,
-    *,
-    seed: int,
-    fluency: str | None,
-) -> Result:
-    """The result of what `analysis` adds up to."""
     return Result(
         audit="attack",
-        title=f"{subject.id} attacked along {' and '.join(axis.name for axis in course.axes)}",
+        title=f"{asking.subject.id} attacked along {' and '.join(axis.name for axis in course.axes)}",
         findings=tuple(analysis.findings),
         exhibits=analysis.exhibits,
         notes=tuple(analysis.notes),
-        counts={"texts": len(course.given), "asked": asking.asked, "failed": asking.failed},
+        counts={"texts": len(texts), "asked": asking.asked, "failed": asking.failed},
         provenance=provenance(
             door,
             {"directions": [side.name for axis in course.axes for side in axis.sides]},
-            subject=subject.id,
-            seeds={"attack": seed},
-            data={"texts": digest_of(list(course.given.texts)), "embeddings": course.space.id},
-            fluency=fluency,
+            subject=asking.subject.id,
+            seeds={"attack": declared.seed},
+            data={"texts": digest_of(texts), "embeddings": space.id},
+            fluency=read_by,
         ),
         complete=asking.stopped is None,
     )

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._model import Exhibit, FloatArray, Scalar
+from evenhand._model import BoolArray, Exhibit, FloatArray, Scalar
+from evenhand.audits.attack.confirmation import Confirmed
 from evenhand.audits.attack.field import Field
 from evenhand.audits.attack.findings import Attacked
-from evenhand.audits.attack.records import Moves, altered, rate_over
+from evenhand.audits.attack.records import Moves, Records, altered, rate_over
 from evenhand.embeddings.dictionary import kind_of
 from evenhand.plans.goal import Goal
 from evenhand.stats.rates import wilson
@@ -28,62 +29,23 @@ def add_exhibits(
     attacked: Sequence[Attacked], analysis: Analysis, shown: Exhibit, *, fluency: str | None
 ) -> None:
     """Adds the exhibits in the order of the report."""
-    analysis.exhibits["flips"] = _flips(attacked)
-    if any(one.field.placebos.directions for one in attacked):
-        analysis.exhibits["placebos"] = _placebos(attacked)
-    carried = _carried(attacked)
-    if len(carried):
-        analysis.exhibits["alterations"] = carried
-    if len(shown):
-        analysis.exhibits["traces"] = shown
-    analysis.exhibits["filters"] = _filters(attacked, fluency)
-    pairs = _pairs(attacked)
-    if len(pairs):
-        analysis.exhibits["pairs to judge"] = pairs
+    placed = any(one.field.placebos.directions for one in attacked)
+    made = {
+        "flips": _flips(attacked),
+        **({"placebos": _placebos(attacked)} if placed else {}),
+        "alterations": _carried(attacked),
+        "traces": shown,
+        "filters": _filters(attacked, fluency),
+        "pairs to judge": _pairs(attacked),
+    }
+    analysis.exhibits.update({name: exhibit for name, exhibit in made.items() if len(exhibit)})
 
 
 def _flips(attacked: Sequence[Attacked]) -> Exhibit:
-    rows: list[Row] = []
-    for one in attacked:
-        for given, records, _ in one.strata():
-            label = "all words" if given is None else given
-            rates = rate_over(records.won, records.open & one.texts)
-            for s, side in enumerate(one.field.axis.sides):
-                open_ = records.open[0, s] & one.texts
-                hits = records.won[0, s] & open_
-                made = wilson(int(hits.sum()), int(open_.sum()))
-                rows.append(
-                    {
-                        "direction": side.name,
-                        "words": label,
-                        "flip rate": made.value,
-                        "low": made.low,
-                        "high": made.high,
-                        "flips": int(hits.sum()),
-                        "alterable texts": int(open_.sum()),
-                        "texts": int(one.texts.sum()),
-                    }
-                )
-            if len(rates) > 1:
-                each = rates[1:].mean(axis=1)
-                low, high = np.quantile(each, [0.025, 0.975])
-                rows.append(
-                    {
-                        "direction": f"placebos of {one.field.axis.name}",
-                        "words": label,
-                        "flip rate": float(each.mean()),
-                        "low": float(low),
-                        "high": float(high),
-                        "flips": None,
-                        "alterable texts": None,
-                        "texts": int(one.texts.sum()),
-                    }
-                )
-    names = ("direction", "words", "flip rate", "low", "high", "flips", "alterable texts", "texts")
+    strata = [(one, given, records) for one in attacked for given, records, _ in one.strata()]
     return Exhibit.of(
         "How often a direction changed the verdict",
-        rows,
-        columns=names,
+        (row for stratum in strata for row in _rates(*stratum)),
         note="Share of alterable texts, with Wilson intervals; of the placebos their mean and the range of"
         " the middle 95 %.",
         chart="bars",
@@ -91,181 +53,144 @@ def _flips(attacked: Sequence[Attacked]) -> Exhibit:
     )
 
 
+def _rates(one: Attacked, given: str | None, records: Records) -> Iterator[Row]:
+    """A row for each direction, and one for all its placebos."""
+    words, texts = given or "all words", int(one.texts.sum())
+    for s, side in enumerate(one.field.axis.sides):
+        open_ = records.open[0, s] & one.texts
+        flips, n = int((records.won[0, s] & open_).sum()), int(open_.sum())
+        made = wilson(flips, n)
+        row: Row = {"direction": side.name, "words": words, "flip rate": made.value}
+        row |= {"low": made.low, "high": made.high}
+        yield row | {"flips": flips, "alterable texts": n, "texts": texts}
+    each = rate_over(records.won, records.open & one.texts)[1:].mean(axis=1)
+    if len(each):
+        low, high = np.quantile(each, [0.025, 0.975]).tolist()
+        row = {"direction": f"placebos of {one.field.axis.name}", "words": words}
+        yield row | {"flip rate": float(each.mean()), "low": low, "high": high, "texts": texts}
+
+
 def _placebos(attacked: Sequence[Attacked]) -> Exhibit:
-    rows: list[Row] = []
-    for one in attacked:
-        rates = rate_over(one.whole.won, one.whole.open & one.texts)
-        coverage = (one.whole.open & one.texts).any(axis=1).sum(axis=1)
-        names = [one.field.axis.name, *(d.name for d in one.field.placebos.directions)]
-        for k, name in enumerate(names):
-            pair = rates[k]
-            rows.append(
-                {
-                    "direction": name,
-                    "kind": "asked for" if k == 0 else "placebo",
-                    "mean flip rate": float(pair.mean()),
-                    "asymmetry": float(abs(pair[0] - pair[1])) if len(pair) > 1 else None,
-                    "one way": float(pair[0]),
-                    "other way": float(pair[1]) if len(pair) > 1 else None,
-                    "alterable texts": int(coverage[k]),
-                    "cosine of its words": one.field.placebos.cosine[k - 1]
-                    if k
-                    else one.field.placebos.wanted,
-                }
-            )
-    names_ = (
-        "direction",
-        "kind",
-        "mean flip rate",
-        "asymmetry",
-        "one way",
-        "other way",
-        "alterable texts",
-        "cosine of its words",
-    )
+    rows = [row for one in attacked for row in _means(one)]
     two = any(r["asymmetry"] is not None for r in rows)
+    axes = {"y": "asymmetry", "label": "direction"} if two else {}
     return Exhibit.of(
         "The direction among random directions",
         rows,
-        columns=names_,
         note="Each placebo is a random pair of ordinary words, matched on cosine, norms and number of"
-        " candidates, with the same"
-        " filters and budget. A direction that is unlike them lies outside the cloud.",
+        " candidates, with the same filters and budget. A direction that is unlike them lies outside the"
+        " cloud.",
         chart="scatter" if two else "density",
-        encode={"x": "mean flip rate", "y": "asymmetry", "color": "kind", "label": "direction"}
-        if two
-        else {"x": "mean flip rate", "color": "kind"},
+        encode={"x": "mean flip rate", "color": "kind", **axes},
     )
+
+
+def _means(one: Attacked) -> Iterator[Row]:
+    """A row for the direction and for each placebo: both sides together."""
+    open_, placebos = one.whole.open & one.texts, one.field.placebos
+    rates, coverage = rate_over(one.whole.won, open_).tolist(), open_.any(axis=1).sum(axis=1).tolist()
+    names = [one.field.axis.name, *(d.name for d in placebos.directions)]
+    cosines = [placebos.wanted, *placebos.cosine]
+    for k, (name, (first, *second)) in enumerate(zip(names, rates, strict=True)):
+        yield {
+            "direction": name,
+            "kind": "placebo" if k else "asked for",
+            "mean flip rate": float(np.mean([first, *second])),
+            "asymmetry": abs(first - second[0]) if second else None,
+            "one way": first,
+            "other way": second[0] if second else None,
+            "alterable texts": coverage[k],
+            "cosine of its words": cosines[k],
+        }
 
 
 @dataclass(kw_only=True)
 class _Tally:
-    flips: int = 0
-    texts: int = 0
+    """One alteration in some texts: how far the score moved in each, and how many flipped."""
+
     moved: list[float] = field(default_factory=list)
-    unseen: int = 0
-    unseen_flips: int = 0
-    unseen_moved: list[float] = field(default_factory=list)
+    flips: int = 0
+
+    def mean(self) -> float | None:
+        return float(np.mean(self.moved)) if self.moved else None
 
 
 def _carried(attacked: Sequence[Attacked]) -> Exhibit:
     """Alterations ranked by the flips they were part of."""
-    rows: list[Row] = []
-    for one in attacked:
-        words = one.field.vectors.words
-        special = frozenset(words[i].lower() for i in one.field.special)
-        for s, side in enumerate(one.field.axis.sides):
-            other = one.field.offers[1 - s] if len(one.field.axis.sides) > 1 else None
-            for (w, c), tally in _tallies(one, s).items():
-                both = other is not None and c in other.by_row.get(w, ())
-                rows.append(
-                    {
-                        "direction": side.name,
-                        "word": words[w],
-                        "becomes": words[c],
-                        "kind": kind_of(words[w], words[c], special, both=both),
-                        "flips": tally.flips,
-                        "texts": tally.texts,
-                        "score moved": float(np.mean(tally.moved)) if tally.moved else None,
-                        "unseen texts": tally.unseen,
-                        "unseen flips": tally.unseen_flips,
-                        "score moved, unseen": float(np.mean(tally.unseen_moved))
-                        if tally.unseen_moved
-                        else None,
-                    }
-                )
+    rows = [row for one in attacked for s in range(len(one.field.axis.sides)) for row in _alterations(one, s)]
     rows.sort(key=lambda r: (-int(r["flips"] or 0), -float(r["score moved"] or 0.0), str(r["word"])))
-    names = (
-        "direction",
-        "word",
-        "becomes",
-        "kind",
-        "flips",
-        "texts",
-        "score moved",
-        "unseen texts",
-        "unseen flips",
-        "score moved, unseen",
-    )
     left = f" Shown: the first {MOST_ROWS} of {len(rows):,}." if len(rows) > MOST_ROWS else ""
     kinds = Counter(str(r["kind"]) for r in rows if r["flips"])
     counted = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none"
     return Exhibit.of(
         "The alterations that carried flips",
         rows[:MOST_ROWS],
-        columns=names,
         note=f"Alterations in flips by kind: {counted}. “Definitional” changes say the attribute itself (man"
-        " → woman, he → she);"
-        " “both ways” are offered by the opposite direction too, so they are plain synonyms; “directional”"
-        " are the charged ones."
-        " Unseen: the same change made in texts that the search had not seen. A flip is sensitivity, not"
-        f" error.{left}",
+        " → woman, he → she); “both ways” are offered by the opposite direction too, so they are plain"
+        " synonyms; “directional” are the charged ones. Unseen: the same change made in texts that the search"
+        f" had not seen. A flip is sensitivity, not error.{left}",
     )
 
 
-def _tallies(one: Attacked, s: int) -> dict[tuple[int, int], _Tally]:
+def _alterations(one: Attacked, s: int) -> Iterator[Row]:
+    """What side `s` changed in the texts of the search, and the same changes in unseen texts."""
+    laid, records, checked = one.field, one.whole, one.confirmed[0] if one.confirmed else None
+    words = laid.vectors.words
+    special = frozenset(words[i].lower() for i in laid.special)
+    other = laid.offers[1 - s].by_row if len(laid.offers) > 1 else {}
+    found = _tallies(one, s, records, np.broadcast_to(one.texts, records.won.shape))
+    unseen = {} if checked is None else _tallies(one, s, checked, checked.open)
+    for (w, c), tally in found.items():
+        again = unseen.get((w, c), _Tally())
+        yield {
+            "direction": laid.axis.sides[s].name,
+            "word": words[w],
+            "becomes": words[c],
+            "kind": kind_of(words[w], words[c], special, both=c in other.get(w, ())),
+            "flips": tally.flips,
+            "texts": len(tally.moved),
+            "score moved": tally.mean(),
+            "unseen texts": len(again.moved),
+            "unseen flips": again.flips,
+            "score moved, unseen": again.mean(),
+        }
+
+
+def _tallies(
+    one: Attacked, s: int, records: Records | Confirmed, chosen: BoolArray
+) -> dict[tuple[int, int], _Tally]:
+    """(word, what it became) → its tally over the `chosen` of side `s`."""
     found: dict[tuple[int, int], _Tally] = {}
-    records, sites = one.whole, one.field.sites
-    for (_, side, t), moves in records.changes.first(np.broadcast_to(one.texts, records.won.shape)):
-        if side == s:
-            for site, row in moves:
-                tally = found.setdefault((sites[t][site].row, row), _Tally())
-                tally.texts += 1
-                tally.flips += bool(records.won[0, side, t])
-                tally.moved.append(float(records.moved[0, side, t]))
-    if one.confirmed is not None:
-        for (_, side, t), moves in one.confirmed.changes.first(one.confirmed.open):
-            if side == s:
-                for site, row in moves:
-                    if (tally_ := found.get((sites[t][site].row, row))) is not None:
-                        tally_.unseen += 1
-                        tally_.unseen_flips += bool(one.confirmed.won[0, side, t])
-                        tally_.unseen_moved.append(float(one.confirmed.moved[0, side, t]))
+    for (_, side, t), moves in records.changes.first(chosen):
+        for site, row in moves if side == s else ():
+            tally = found.setdefault((one.field.sites[t][site].row, row), _Tally())
+            tally.flips += bool(records.won[0, side, t])
+            tally.moved.append(float(records.moved[0, side, t]))
     return found
 
 
 def _filters(attacked: Sequence[Attacked], fluency: str | None) -> Exhibit:
     """What every rule removed, for the direction and for the mean placebo."""
-    rows: list[Row] = []
-    for one in attacked:
-        for rule, count in one.field.funnel.items():
-            rows.append(
-                {"direction": one.field.axis.name, "step": rule, "alterations": count, "mean placebo": None}
-            )
-        if one.field.fluent.good is not None:
-            tried, passed = one.field.fluent.tried, one.field.fluent.passed
-            rows.append(
-                {
-                    "direction": "all directions and placebos",
-                    "step": "not fluent in their place",
-                    "alterations": tried - passed,
-                    "mean placebo": None,
-                }
-            )
-            rows.append(
-                {
-                    "direction": "all directions and placebos",
-                    "step": "fluent in their place",
-                    "alterations": passed,
-                    "mean placebo": None,
-                }
-            )
-        seen = (one.whole.options_seen * one.texts).sum(axis=(1, 2))
-        rows.append(
-            {
-                "direction": one.field.axis.name,
-                "step": "left: candidates in the texts, after fluency and matching",
-                "alterations": int(seen[0]),
-                "mean placebo": float(seen[1:].mean()) if len(seen) > 1 else None,
-            }
-        )
+    rows = (row for one in attacked for row in _steps_of(one))
+    names = ("direction", "step", "alterations", "mean placebo")
     return Exhibit.of(
         "What the filters removed",
-        rows,
-        columns=("direction", "step", "alterations", "mean placebo"),
+        (dict(zip(names, row, strict=True)) for row in rows),
         note=f"Fluency by {fluency or 'nothing'}. The first steps count word pairs, the last ones places in"
         " texts.",
     )
+
+
+def _steps_of(one: Attacked) -> Iterator[tuple[str, str, int, float | None]]:
+    name, every, read = one.field.axis.name, "all directions and placebos", one.field.fluent
+    for rule, count in one.field.funnel.items():
+        yield name, rule, count, None
+    if read.good is not None:
+        yield every, "not fluent in their place", read.tried - read.passed, None
+        yield every, "fluent in their place", read.passed, None
+    seen = (one.whole.options_seen * one.texts).sum(axis=(1, 2))
+    left = "left: candidates in the texts, after fluency and matching"
+    yield name, left, int(seen[0]), float(seen[1:].mean()) if len(seen) > 1 else None
 
 
 MOST_PAIRS = 50
@@ -290,25 +215,17 @@ def _pairs(attacked: Sequence[Attacked]) -> Exhibit:
             group[tuple(drawn.T)] = True
             moves = dict(one.whole.changes.select(group))
             for k, s, t in drawn.tolist():
-                rows.append(
-                    {
-                        "kind": kind,
-                        "direction": name,
-                        "before": one.field.contexts.texts[t],
-                        "after": altered(one.field, t, moves[k, s, t]),
-                    }
-                )
+                before, after = one.field.contexts.texts[t], altered(one.field, t, moves[k, s, t])
+                rows.append({"kind": kind, "direction": name, "before": before, "after": after})
     return Exhibit.of(
         "Flips for people to judge",
         rows,
-        columns=("kind", "direction", "before", "after"),
         note="`evenhand annotation result.json --sheet sheet.csv --key key.csv` writes them as a blind"
         " sheet.",
     )
 
 
 # --- traces
-# -------------------------------------------------------------------------------------------------------
 
 
 def traces(

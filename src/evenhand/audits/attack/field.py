@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -244,6 +244,11 @@ def _funnel(pool: Pools, chosen: Sequence[Chosen]) -> dict[str, int]:
         for rule, n in c.dropped.items():
             total[rule] = total.get(rule, 0) + n
     return {**total, "left: alterations of the texts' words": sum(len(c.candidate) for c in chosen)}
+
+
+def tagger_of(tagger: str | Tagger | None) -> Tagger | None:
+    """A tagger, or the one that "module:attr" names."""
+    return cast("Tagger", from_path(tagger).function) if isinstance(tagger, str) else tagger
 
 
 def reader_of(

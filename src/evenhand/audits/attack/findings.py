@@ -3,16 +3,17 @@ placebos."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from evenhand._analysis import Analysis
+from evenhand._analysis import PRIMARY, Analysis
+from evenhand._declared import Declared
 from evenhand._estimate import Evidence, evidence
-from evenhand._judge import Correction, judge
+from evenhand._judge import judge
 from evenhand._model import BoolArray, Estimate, Finding, FloatArray, IntArray, Verdict
 from evenhand.audits.attack.confirmation import Confirmed
 from evenhand.audits.attack.field import Field
@@ -33,7 +34,8 @@ class Attacked:
     Args:
         whole, without: records with all words, and without definitional ones.
         texts: (T,) texts that count: scored, open to the goal, all their searches ended.
-        confirmed, confirmed_without: the learned alterations on unseen texts.
+        confirmed: the learned alterations on unseen texts, for each of the records; empty without a
+            holdout.
         labels: (T,) labels of the unchanged texts.
         not_repeated: flips that did not come back when asked again.
     """
@@ -42,76 +44,67 @@ class Attacked:
     whole: Records
     without: Records | None
     texts: BoolArray
-    confirmed: Confirmed | None
-    confirmed_without: Confirmed | None
+    confirmed: Sequence[Confirmed]
     labels: IntArray
     not_repeated: int = 0
 
     def strata(self) -> list[tuple[str | None, Records, Confirmed | None]]:
         """(name of the stratum, its records, its confirmation)."""
-        found: list[tuple[str | None, Records, Confirmed | None]] = [(None, self.whole, self.confirmed)]
-        if self.without is not None:
-            found.append((APART, self.without, self.confirmed_without))
-        return found
+        found = [(None, self.whole)] if self.without is None else [(None, self.whole), (APART, self.without)]
+        checks: Sequence[Confirmed | None] = self.confirmed or [None] * len(found)
+        return [(*one, check) for one, check in zip(found, checks, strict=True)]
 
 
-def add_findings(
-    attacked: Sequence[Attacked],
-    analysis: Analysis,
-    *,
-    tolerance: tuple[float, float],
-    level: float,
-    correction: Correction,
-) -> None:
+class _Claim(NamedTuple):
+    """A claim, its test, and the same test on unseen texts."""
+
+    item: Evidence
+    excess: Excess
+    check: Excess | None
+
+
+def add_findings(attacked: Sequence[Attacked], declared: Declared, analysis: Analysis) -> None:
     """The judged claims first (one family), then what is only described."""
-    described: list[Evidence] = []
-    families: dict[str, list[tuple[Evidence, Excess, Excess | None]]] = {}
+    families: dict[str, list[_Claim]] = {}
     for one in attacked:
         for given, records, confirmed in one.strata():
             family = "placebo test" if given is None else f"placebo test, {given}"
-            families.setdefault(family, []).extend(_claims(one, records, confirmed, given, level))
-        described += _described(one, level)
+            first, *rest = _claims(one, records, confirmed, given, declared.level)
+            # Of each direction the asymmetry (or the flip rate, where it has no opposite) makes the headline.
+            families.setdefault(PRIMARY if given is None else family, []).append(first)
+            families.setdefault(family, []).extend(rest)
     for family, claims in families.items():
-        analysis.findings += _judged(claims, family, tolerance, correction)
-        _note_resolution(claims, level, correction, analysis)
+        analysis.findings += _judged(claims, family, declared)
+        _note_resolution(claims, declared, analysis)
+    described = [item for one in attacked for item in _described(one, declared.level)]
     analysis.findings += judge(described, tolerance=None, family="described", correction="none")
 
 
-def _judged(
-    claims: Sequence[tuple[Evidence, Excess, Excess | None]],
-    family: str,
-    tolerance: tuple[float, float],
-    correction: Correction,
-) -> list[Finding]:
-    excess_of = {_key(made): excess for made, excess, _ in claims}
-
-    def say(item: Evidence, verdict: Verdict, bounds: tuple[float, float]) -> str:
-        return _sentence(item, verdict, bounds, excess_of[_key(item)])
-
-    made = [item for item, _, _ in claims]
-    judged = judge(made, tolerance=tolerance, family=family, correction=correction, say=say)
-    return [
-        _confirmed(finding, excess, check) for finding, (_, excess, check) in zip(judged, claims, strict=True)
-    ]
+def _judged(claims: Sequence[_Claim], family: str, declared: Declared) -> list[Finding]:
+    excess_of = {_key(claim.item): claim.excess for claim in claims}
+    judged = judge(
+        [claim.item for claim in claims],
+        tolerance=declared.tolerance[EXCESS],
+        family=family,
+        correction=declared.correction,
+        primary=family == PRIMARY,
+        say=lambda item, verdict, bounds: _sentence(item, verdict, bounds[1], excess_of[_key(item)]),
+    )
+    return [_confirmed(f, claim.excess, claim.check) for f, claim in zip(judged, claims, strict=True)]
 
 
-def _note_resolution(
-    claims: Sequence[tuple[Evidence, Excess, Excess | None]],
-    level: float,
-    correction: Correction,
-    analysis: Analysis,
-) -> None:
+def _note_resolution(claims: Sequence[_Claim], declared: Declared, analysis: Analysis) -> None:
     """A rank among K placebos cannot be smaller than 1/(K + 1); with several claims that may be too
     coarse."""
-    counts = [len(excess.placebos) for _, excess, _ in claims if len(excess.placebos)]
-    claimed = 1 if correction == "none" else len(claims)
-    if counts and claimed / (min(counts) + 1) >= 1.0 - level:
-        needed = int(claimed / (1.0 - level)) + 1
+    alpha = 1.0 - declared.level
+    counts = [len(claim.excess.placebos) for claim in claims if len(claim.excess.placebos)]
+    claimed = 1 if declared.correction == "none" else len(claims)
+    if counts and claimed / (min(counts) + 1) >= alpha:
         analysis.note(
             "too-few-placebos",
             f"With {min(counts)} placebos and {claimed} claim{'s' * (claimed != 1)} no adjusted p can fall"
-            f" below {1.0 - level:.2g}, so nothing can be"
-            f" called a disparity. Ask for at least {needed} placebos.",
+            f" below {alpha:.2g}, so nothing can be called a disparity. Ask for at least"
+            f" {int(claimed / alpha) + 1} placebos.",
             warning=True,
         )
 
@@ -122,35 +115,25 @@ def _key(item: Evidence) -> tuple[str, str, str | None]:
 
 def _claims(
     one: Attacked, records: Records, confirmed: Confirmed | None, given: str | None, level: float
-) -> list[tuple[Evidence, Excess, Excess | None]]:
-    """(claim, its test, the same on unseen texts)."""
-    tests: list[tuple[str, Callable[..., Excess]]] = [("mean flip rate", mean_of_sides)]
+) -> Iterator[_Claim]:
     names = [side.name for side in one.field.axis.sides]
+    tests: dict[str, Callable[..., Excess]] = {"mean flip rate": mean_of_sides}
     if len(names) > 1:
-        if len(np.unique(one.labels[one.texts])) > 1:
-            tests.insert(0, ("asymmetry within labels", partial(asymmetry, labels=one.labels)))
-        tests.insert(0, ("asymmetry of flip rates", asymmetry))
-    found = []
-    for measure, test in tests:
+        apart = {"asymmetry within labels": partial(asymmetry, labels=one.labels)}
+        several = len(np.unique(one.labels[one.texts])) > 1
+        tests = {"asymmetry of flip rates": asymmetry, **(apart if several else {}), **tests}
+    between = " / ".join(names), f"{len(one.field.placebos.directions)} placebo directions", given
+    for measure, test in tests.items():
         excess = test(records.won, records.open, one.texts, level=level)
         n = int(excess.inference.detail.get("texts", 0))
-        estimate = Estimate(
-            measure=measure,
-            contrast=EXCESS,
-            group=" / ".join(names),
-            reference=f"{len(one.field.placebos.directions)} placebo directions",
-            given=given,
-            n=n,
-            units={"text": n, "placebo": len(excess.placebos)} if n else {},
-        )
+        units = {"text": n, "placebo": len(excess.placebos)}
         check = None
         if confirmed is not None:
             check = test(confirmed.won, confirmed.open, confirmed.unseen, level=level)
-        found.append((evidence(estimate, excess.inference), excess, check))
-    return found
+        yield _Claim(_made(measure, EXCESS, between, excess.inference, units), excess, check)
 
 
-def _sentence(item: Evidence, verdict: Verdict, bounds: tuple[float, float], excess: Excess) -> str:
+def _sentence(item: Evidence, verdict: Verdict, bound: float, excess: Excess) -> str:
     e = item.estimate
     if e.value is None or e.low is None or e.high is None:
         return f"No conclusion: {e.why_not}."
@@ -158,58 +141,44 @@ def _sentence(item: Evidence, verdict: Verdict, bounds: tuple[float, float], exc
     start = (
         f"{e.measure[:1].upper()}{e.measure[1:]} {100 * excess.observed:.1f} %; placebo directions reach"
         f" {100 * float(excess.placebos.mean()):.1f} % on average, and {better} of {len(excess.placebos)}"
-        " reach as much."
-        f" The excess is {100 * e.value:+.1f} points ({100 * e.level:g} % interval {100 * e.low:+.1f} to"
-        f" {100 * e.high:+.1f})"
+        f" reach as much. The excess is {100 * e.value:+.1f} points ({100 * e.level:g} % interval"
+        f" {100 * e.low:+.1f} to {100 * e.high:+.1f})"
     ).replace("-", "−")
+    points = f"the tolerance of {100 * bound:g} points"
     if verdict == "disparity":
-        return (
-            f"{start}: more than random directions do, and more than the tolerance of {100 * bounds[1]:g}"
-            " points."
-        )
+        return f"{start}: shown to be more than random directions do, by more than {points}."
+    if verdict == "gap":
+        less = "less" if e.value < 0 else "more"
+        return f"{start}: {less} than random directions do; whether by more than {points} is not settled."
     if verdict == "within tolerance":
-        return (
-            f"{start}: whatever the true excess is, it is below the tolerance of {100 * bounds[1]:g} points."
-        )
-    if e.value > bounds[1]:
-        return (
-            f"{start}: beyond the tolerance of {100 * bounds[1]:g} points, but with this many claims and"
-            " placebos chance can reach as much."
-        )
-    return f"{start}: too uncertain to place below the tolerance of {100 * bounds[1]:g} points."
+        return f"{start}: whatever the true excess is, it is below {points}."
+    return f"{start}: the data can tell neither that it is more than chance nor that it is below {points}."
 
 
 def _confirmed(finding: Finding, excess: Excess, check: Excess | None) -> Finding:
     """A disparity must show on the unseen texts too, in the same direction; else it is inconclusive."""
-    if check is None or check.inference.value is None:
-        if finding.verdict != "disparity":
-            return finding
-        why = (
-            "not confirmed: no learned alteration applies to the unseen texts"
-            if check is not None
-            else "no texts were kept for confirmation"
-        )
-        if check is None:
-            return replace(finding, rests_on=why)
-        return replace(finding, verdict="inconclusive", because=f"{finding.because} But {why}.", rests_on=why)
-    agrees = check.inference.value > 0 and float(check.signed @ excess.signed) >= 0
+    disparity = finding.verdict == "disparity"
+    if check is None:
+        return replace(finding, rests_on="no texts were kept for confirmation") if disparity else finding
+    found = check.inference
+    if found.value is None:
+        why = "not confirmed: no learned alteration applies to the unseen texts"
+        return _unconfirmed(finding, f"But {why}.", why) if disparity else finding
+    agrees = found.value > 0 and float(check.signed @ excess.signed) >= 0
     told = (
-        f"on {check.inference.detail['texts']} unseen texts the learned alterations give"
-        f" {100 * check.observed:.1f} %, placebos"
-        f" {100 * float(check.placebos.mean()):.1f} % (rank p = {check.p_value:.2g})"
+        f"on {found.detail['texts']} unseen texts the learned alterations give {100 * check.observed:.1f} %,"
+        f" placebos {100 * float(check.placebos.mean()):.1f} % (rank p = {check.p_value:.2g})"
     )
-    if finding.verdict != "disparity" or agrees:
+    if not disparity or agrees:
         return replace(finding, rests_on=told)
-    return replace(
-        finding,
-        verdict="inconclusive",
-        rests_on=told,
-        because=f"{finding.because} But it is not confirmed: {told}.",
-    )
+    return _unconfirmed(finding, f"But it is not confirmed: {told}.", told)
+
+
+def _unconfirmed(finding: Finding, but: str, rests_on: str) -> Finding:
+    return replace(finding, verdict="inconclusive", because=f"{finding.because} {but}", rests_on=rests_on)
 
 
 # --- described
-# ----------------------------------------------------------------------------------------------------
 
 
 def _described(one: Attacked, level: float) -> list[Evidence]:
@@ -230,16 +199,19 @@ def _of_side(
 
     def rate(stratum: str | None, n: int) -> Evidence:
         share = wilson(int(won.sum()), n, level=level)
-        return _made("flip rate", "rate", name, "unchanged texts", stratum, share, n)
+        return _made("flip rate", "rate", (name, "unchanged texts", stratum), share, {"text": n})
 
     def mean(measure: str, values: FloatArray | IntArray) -> Evidence:
-        return _made(measure, "mean", name, "unchanged texts", given, _mean(values, level), len(values))
+        """With its t interval; no test, since the value of nothing changed is not in question."""
+        made = paired(np.asarray(values, dtype=np.float64), level=level)
+        made = made.with_(p_value=None, method="mean, t interval over texts")
+        return _made(measure, "mean", (name, "unchanged texts", given), made, {"text": len(values)})
 
     single = records.single[0, s][open_]
     single = single[np.isfinite(single)]
     return [
         rate(given, int(open_.sum())),
-        rate(_and(given, "all texts"), int(one.texts.sum())),
+        rate("all texts" if given is None else f"{given}, all texts", int(one.texts.sum())),
         mean("score moved", records.moved[0, s][open_]),
         mean("words changed in a flip", records.changed[0, s][won]),
         mean("queries for a text", records.queries[0, s][open_]),
@@ -250,73 +222,51 @@ def _of_side(
 def _of_pair(one: Attacked, records: Records, given: str | None, level: float) -> list[Evidence]:
     """Difference of the two directions: descriptive, since almost any pair of random words shows one too."""
     first, second = (side.name for side in one.field.axis.sides)
+    between = first, second, given
     over = records.open[0].any(axis=0) & one.texts
     a, b = records.won[0, 0] & over, records.won[0, 1] & over
     only_a, only_b = int(np.sum(a & ~b)), int(np.sum(b & ~a))
-    n = int(over.sum())
-    gap = (a.astype(float) - b.astype(float))[over]
-    exact = mcnemar_exact(only_a, only_b, level=level)
-    method = (
-        "exact McNemar, descriptive only: it compares two word lists, and those of random word pairs"
+    gap = paired((a.astype(float) - b.astype(float))[over], level=level)
+    exact = mcnemar_exact(only_a, only_b, level=level).with_(
+        method="exact McNemar, descriptive only: it compares two word lists, and those of random word pairs"
         " differ too"
     )
     found = [
-        _made("flip rate", "difference", first, second, given, paired(gap, level=level), n),
-        _made(
-            "discordant texts",
-            "odds ratio",
-            first,
-            second,
-            given,
-            exact.with_(method=method),
-            only_a + only_b,
-        ),
+        _made("flip rate", "difference", between, gap, {"text": int(over.sum())}),
+        _made("discordant texts", "odds ratio", between, exact, {"text": only_a + only_b}),
     ]
     both = np.isfinite(records.single[0]).all(axis=0) & over
     if both.any():
         moved = (records.single[0, 0] - records.single[0, 1])[both]
-        t = paired(moved, level=level)
         flip = sign_flip(moved, seed=0)
         rank = asymmetry(np.nan_to_num(records.single), np.isfinite(records.single), one.texts, level=level)
-        method = (
-            f"interval by paired t; p by {flip.method} ="
+        made = paired(moved, level=level).with_(
+            p_value=rank.p_value,
+            method=f"interval by paired t; p by {flip.method} ="
             f" {flip.p_value if flip.p_value is not None else float('nan'):.2g}, descriptive; p shown: rank"
-            " among placebos"
+            " among placebos",
         )
-        found.append(
-            _made(
-                "score moved by single changes",
-                "difference",
-                first,
-                second,
-                given,
-                t.with_(p_value=rank.p_value, method=method),
-                int(both.sum()),
-            )
-        )
+        n = {"text": int(both.sum())}
+        found.append(_made("score moved by single changes", "difference", between, made, n))
     return found
 
 
-def _and(given: str | None, more: str) -> str:
-    return more if given is None else f"{given}, {more}"
-
-
-def _mean(values: FloatArray | Any, level: float) -> Inference:
-    """A mean with its t interval; no test, since the value of nothing changed is not in question."""
-    made = paired(np.asarray(values, dtype=np.float64), level=level)
-    return made.with_(p_value=None, method="mean, t interval over texts")
-
-
 def _made(
-    measure: str, contrast: str, group: str, reference: str, given: str | None, inference: Inference, n: int
+    measure: str,
+    contrast: str,
+    between: tuple[str, str, str | None],
+    inference: Inference,
+    units: Mapping[str, int],
 ) -> Evidence:
+    """An inference as evidence about (group, reference, stratum), over texts and what else is in `units`."""
+    group, reference, given = between
     estimate = Estimate(
         measure=measure,
         contrast=contrast,
         group=group,
         reference=reference,
         given=given,
-        n=n,
-        units={"text": n} if n else {},
+        n=units["text"],
+        units=units if units["text"] else {},
     )
     return evidence(estimate, inference)

@@ -31,10 +31,8 @@ def forecast_attack(
     space = vectors(
         arguments["embeddings"], limit=arguments.get("limit"), fold_case=arguments.get("fold_case", False)
     )
-    names = {"n": "n", "min_similarity": "min_similarity", "min_gain": "min_gain", "max_rank": "max_rank"}
-    rules = Rules(
-        **{rule: arguments[name] for rule, name in names.items() if arguments.get(name) is not None}
-    )
+    names = ("n", "min_similarity", "min_gain", "max_rank")
+    rules = Rules(**{name: arguments[name] for name in names if arguments.get(name) is not None})
     contexts = contexts_of(given.texts)
     reader = reader_of(
         arguments.get("fluency", "ngram"),
@@ -54,9 +52,8 @@ def forecast_attack(
     most = int(arguments.get("max_queries", 500))
     lines = [f"{len(given):,} texts; embeddings {space.id}: {len(space):,} words"]
     lowest, highest = len(given), len(given)
-    for axis in axes_of(
-        arguments.get("directions", ("woman-man", "man-woman")), space, arguments.get("strength")
-    ):
+    directions = arguments.get("directions", ("woman-man", "man-woman"))
+    for axis in axes_of(directions, space, arguments.get("strength")):
         laid = field_of(axis, contexts, space, reader, laying)
         open_ = 0
         for t in range(len(given)):
@@ -68,15 +65,11 @@ def forecast_attack(
         lines.append(f"{axis.name}: {open_:,} texts can be altered; {laid.directions - 1} placebos")
     times = int(arguments.get("repeats", 1))
     lowest, highest = lowest * times, max(lowest, highest) * times
-    lines.append(
-        f"queries: {lowest:,} (single changes) to about {highest:,} (beam search without any text asked"
-        " twice)"
-    )
+    most_asked = f"about {highest:,} (beam search without any text asked twice)"
+    lines.append(f"queries: {lowest:,} (single changes) to {most_asked}")
     if price is not None:
         lines.append(f"cost: {lowest * price:,.2f} to about {highest * price:,.2f}")
     if rate is not None and rate > 0:
-        lines.append(
-            f"time at {rate:g} a second: {lowest / rate / 60:,.1f} to about {highest / rate / 60:,.1f}"
-            " minutes"
-        )
+        least, longest = (f"{n / rate / 60:,.1f}" for n in (lowest, highest))
+        lines.append(f"time at {rate:g} a second: {least} to about {longest} minutes")
     return lines

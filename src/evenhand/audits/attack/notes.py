@@ -21,16 +21,12 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
         analysis.note(slug, text, warning=True)
     unscored = int(np.sum(~np.isfinite(goal.base).all(axis=1)))
     if unscored:
-        analysis.note(
-            "failed-rows",
-            f"{unscored} of {len(given)} texts have no score and are not attacked.",
-            warning=True,
-        )
+        text = f"{unscored} of {len(given)} texts have no score and are not attacked."
+        analysis.note("failed-rows", text, warning=True)
     reached = int(np.sum(np.isfinite(goal.base).all(axis=1) & ~goal.attackable))
     if reached:
-        analysis.note(
-            "target-reached", f"{reached} texts have the target label as they are and are not attacked."
-        )
+        text = f"{reached} texts have the target label as they are and are not attacked."
+        analysis.note("target-reached", text)
     for one in attacked:
         name = one.field.axis.name
         bare = int(np.sum(one.texts & ~one.whole.open[0].any(axis=0)))
@@ -38,17 +34,15 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
             analysis.note(
                 "not-alterable",
                 f"{name}: {bare} of {int(one.texts.sum())} texts have no word with a fluent alteration; they"
-                " are counted, and"
-                " rates are given over alterable texts and over all.",
+                " are counted, and rates are given over alterable texts and over all.",
             )
         if one.field.placebos.skipped:
-            analysis.note(
-                "few-placebos",
-                f"{name}: only {len(one.field.placebos.directions)} placebo directions could be matched in"
-                " this vocabulary; the"
-                f" smallest possible p is {1 / (len(one.field.placebos.directions) + 1):.3g}.",
-                warning=True,
+            drawn = len(one.field.placebos.directions)
+            text = (
+                f"{name}: only {drawn} placebo directions could be matched in this vocabulary; the smallest"
+                f" possible p is {1 / (drawn + 1):.3g}."
             )
+            analysis.note("few-placebos", text, warning=True)
         if one.not_repeated:
             analysis.note(
                 "flips-not-repeated",
@@ -61,9 +55,8 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
 def note_asked(asking: Asking, analysis: Analysis) -> None:
     if asking.failed:
         reasons = "; ".join(f"{r} × {n}" for r, n in sorted(asking.reasons.items(), key=lambda x: -x[1])[:5])
-        analysis.note(
-            "failed-rows", f"{asking.failed} of {asking.asked} inputs have no score: {reasons}.", warning=True
-        )
+        text = f"{asking.failed} of {asking.asked} inputs have no score: {reasons}."
+        analysis.note("failed-rows", text, warning=True)
     if asking.stopped is not None:
         analysis.note(
             "incomplete",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand._errors import UsageError
 from evenhand._model import IntArray, Plan, Probes
@@ -15,8 +13,8 @@ from evenhand.audits.attack.asking import Asking
 from evenhand.audits.attack.confirmation import Confirmed, halves, plan_confirmation
 from evenhand.audits.attack.field import Field
 from evenhand.audits.attack.findings import Attacked
-from evenhand.audits.attack.records import Records, altered, distinct
-from evenhand.plans.alter import text_tasks
+from evenhand.audits.attack.records import Key, Records, altered, distinct
+from evenhand.plans.alter import alterations
 from evenhand.plans.goal import Goal
 from evenhand.plans.search import MakesSearch, Outcomes, TextTasks, columns_of, lockstep
 
@@ -140,14 +138,15 @@ def _tasks_of(field: Field, goal: Goal, effort: Effort, t: int, *, apart: bool) 
     place = np.tile(np.arange(of[0]), of[1])
     numbers, offered = _numbered(field, [field.sites[t][s].row for s in open_], edges[first], place)
     k, _, side = np.unravel_index(first, slots)
-    sites = [field.sites[t][s] for s in open_]
-    return text_tasks(
-        field.contexts.texts[t],
-        t,
-        sites,
-        [field.pool.candidate[e].tolist() for e in offered],
-        numbers,
-        field.vectors,
+    rows = [field.pool.candidate[e].tolist() for e in offered]
+    changes = alterations([field.sites[t][s] for s in open_], rows, field.vectors)
+    return TextTasks(
+        text=field.contexts.texts[t],
+        number=t,
+        place=changes.place,
+        spans=changes.spans,
+        words=changes.words,
+        tasks=changes.number[numbers],
         limit=field.most_changes(t, effort.max_changed),
         base_loss=float(goal.base_loss[t]),
         seeds=(effort.seed * 1_000_003 + t * 1_009 + k * 7 + side) & 0x7FFFFFFF,
@@ -160,7 +159,7 @@ def _tasks_of(field: Field, goal: Goal, effort: Effort, t: int, *, apart: bool) 
 
 
 def _numbered(
-    field: Field, rows: Sequence[int], edges: npt.NDArray[Any], place: IntArray
+    field: Field, rows: Sequence[int], edges: IntArray, place: IntArray
 ) -> tuple[IntArray, list[IntArray]]:
     """The edges that are offered at each place, and `edges` as numbers of these, place by place.
 
@@ -223,10 +222,10 @@ def _blocks(parts: Iterator[TextTasks], effort: Effort) -> Iterator[list[TextTas
 
 
 def plan_again(
-    field: Field, goal: Goal, records: Sequence[Records], fails: Callable[[int], None], chunk: int = 5_000
+    field: Field, goal: Goal, records: Sequence[Records], lost: list[Key], chunk: int = 5_000
 ) -> Plan:
-    """Asks every flip once more; one that does not come back is no flip (for subjects that answer
-    differently)."""
+    """Asks every flip once more; one that does not come back is no flip, and is `lost` (for subjects that
+    answer differently)."""
     for one in records:
         flips = one.changes.select(one.won)
         for start in range(0, len(flips), chunk):
@@ -237,7 +236,7 @@ def plan_again(
             for (key, _), flip in zip(part, won.tolist(), strict=True):
                 if not flip:
                     one.won[key] = False
-                    fails(1)
+                    lost.append(key)
 
 
 def attack_axis(laid: Field, goal: Goal, effort: Effort, asking: Asking, *, again: bool) -> Attacked:
@@ -245,20 +244,15 @@ def attack_axis(laid: Field, goal: Goal, effort: Effort, asking: Asking, *, agai
     texts = np.flatnonzero(goal.attackable).tolist()
     plan, whole, without = plan_searches(laid, goal, effort, texts, apart=effort.definitional == "apart")
     asking.run(plan)
-    lost = 0
-
-    def fails(count: int) -> None:
-        nonlocal lost
-        lost += count
-
+    strata = [records for records in (whole, without) if records is not None]
+    lost: list[Key] = []
     if again and asking.stopped is None:
-        asking.run(plan_again(laid, goal, [r for r in (whole, without) if r is not None], fails), fresh=True)
+        asking.run(plan_again(laid, goal, strata, lost), fresh=True)
     searched = np.flatnonzero(whole.done & goal.attackable).tolist()
-    seen, unseen = halves(searched, len(goal.base), effort.holdout, effort.seed)
     confirmed: list[Confirmed] = []
     if effort.holdout:
-        strata = [records for records in (whole, without) if records is not None]
-        plan, confirmed = plan_confirmation(laid, goal, strata, seen, unseen, max_changed=effort.max_changed)
+        parts = halves(searched, len(goal.base), effort.holdout, effort.seed)
+        plan, confirmed = plan_confirmation(laid, goal, strata, parts, max_changed=effort.max_changed)
         if asking.stopped is None:
             asking.run(plan)
     return Attacked(
@@ -266,8 +260,7 @@ def attack_axis(laid: Field, goal: Goal, effort: Effort, asking: Asking, *, agai
         whole=whole,
         without=without,
         texts=whole.done & goal.attackable,
-        confirmed=confirmed[0] if confirmed else None,
-        confirmed_without=confirmed[1] if len(confirmed) > 1 else None,
+        confirmed=confirmed,
         labels=goal.label,
-        not_repeated=lost,
+        not_repeated=len(lost),
     )

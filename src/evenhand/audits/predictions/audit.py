@@ -26,7 +26,7 @@ from evenhand.audits.predictions.asked import (
 from evenhand.audits.predictions.class_cells import Positive
 from evenhand.audits.predictions.classification import labels
 from evenhand.audits.predictions.inputs import from_user
-from evenhand.audits.predictions.law import check_law
+from evenhand.audits.predictions.practice.law import check_law
 from evenhand.audits.predictions.regression import numbers
 from evenhand.audits.predictions.rows import Column, Columns, Fitted, Intake, Missing, Named, Progress, Roles
 from evenhand.stats.interval import check_level
@@ -162,16 +162,13 @@ def audit_predictions(
         analysis.note(
             "no-bootstrap", "Only the regression table is bootstrapped: the intervals are the closed forms."
         )
-    analysis.settle(correction)
     told = {**asdict(named), "task": chosen, "quantiles": options.quantiles}
     told |= {"reference": dict(declared.reference), "tolerance": dict(declared.tolerance)}
-    return Result(
+    return analysis.result(
         audit="predictions",
         title=_title(data, y_pred, named),
-        findings=tuple(analysis.findings),
-        exhibits=analysis.exhibits,
-        notes=tuple(analysis.notes),
         counts=counts,
+        correction=correction,
         provenance=provenance(audit_predictions, told, data={"table": given.digest(data)}),
     )
 

@@ -64,8 +64,8 @@ def _rates(analysis: Analysis, cells: Sequence[Cell], where: str, level: float) 
     epsilon = cls.differential_fairness(chosen, sizes)
     note = (
         "Rates with Wilson's interval (n is the number of cases that the rate counts), indices with the"
-        " delta method."
-        f" Differential fairness: ε = {epsilon:.4f} (Foulds et al. 2020, Dirichlet prior of one case)."
+        f" delta method. Differential fairness: ε = {epsilon:.4f} (Foulds et al. 2020, Dirichlet prior of"
+        " one case)."
     )
     if "act" in have:
         note += f" Between-group generalised entropy: {_between(cells):.6f}."
@@ -132,10 +132,9 @@ def _calibration(
     analysis.exhibits[f"calibration error by {attribute}"] = Exhibit(
         title=f"Expected calibration error by {attribute}",
         columns=errors,
-        note="Σ over ten bins of |mean score − observed| × share. It is biased upwards in small groups,"
-        " by chance alone;"
-        f" the interval ({REPLICATES} draws of the bins' errors, reflected) takes that bias off and may"
-        " lie below the value.",
+        note="Σ over ten bins of |mean score − observed| × share. It is biased upwards in small groups, by"
+        f" chance alone; the interval ({REPLICATES} draws of the bins' errors, reflected) takes that bias"
+        " off and may lie below the value.",
     )
 
 
@@ -172,8 +171,7 @@ def _intersections(analysis: Analysis, cells: Sequence[Cell], attribute: Attribu
         rates,
         null=float(np.average(rates, weights=[c.moments.weight for c in cells])),
         note="Colours depart from the rate of everyone. Small cells vary by chance: see the worst"
-        " subgroup, which is corrected"
-        " for the search.",
+        " subgroup, which is corrected for the search.",
     )
 
 
@@ -215,7 +213,6 @@ def add_conditional(
         title=f"Demographic disparity of {attribute} given {name}{where}",
         columns=table,
         note="Share of the group among the rejected minus its share among the selected; above 0 it is"
-        " rejected more often than"
-        " its numbers explain. Conditional: averaged over the strata by their size. A description without"
-        " interval.",
+        " rejected more often than its numbers explain. Conditional: averaged over the strata by their"
+        " size. A description without interval.",
     )

@@ -65,8 +65,7 @@ def performance_table(
         rows,
         columns=("measure", "group", "value", "low", "high", "n"),
         note=f"Each measure for everyone and for each group, with its {level:.0%} interval (delta method;"
-        " Fisher's z for"
-        " correlations). Groups are compared under the estimates.",
+        " Fisher's z for correlations). Groups are compared under the estimates.",
     )
 
 
@@ -131,9 +130,8 @@ def selection_table(
         f"Selection by {attribute}",
         rows,
         note="Selected is a score strictly above the quantile of everyone's scores. Ties move the share"
-        " that is really"
-        f" selected: {really}. Z and the Z of the log ratio as in US practice; Fisher's test is exact."
-        " Rates with Wilson's interval. Weighted rows count by their weight.",
+        f" that is really selected: {really}. Z and the Z of the log ratio as in US practice; Fisher's test"
+        " is exact. Rates with Wilson's interval. Weighted rows count by their weight.",
     )
 
 
@@ -269,8 +267,7 @@ def intersections(analysis: Analysis, cells: Sequence[Cell], attribute: Attribut
         [float(c.scores.weight @ c.scores.values / c.scores.total) for c in cells],
         null=centre,
         note="Colours depart from the average of everyone. Small cells vary by chance: see the estimates,"
-        " and the worst"
-        " subgroup, which is corrected for the search.",
+        " and the worst subgroup, which is corrected for the search.",
     )
 
 

@@ -221,10 +221,12 @@ def equalised_odds_difference(
 
     Source: Hardt, Price & Srebro (2016), Equality of opportunity in supervised learning.
 
-    >>> equalised_odds_difference(
-    ...     [1, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 0], group=list("FFFMMM"), reference="M"
-    ... ).value
-    -0.5
+    >>> y, p = (
+    ...     [1, 1, 1, 1, 1, 0, 0, 0, 0, 0] * 2,
+    ...     [1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0],
+    ... )
+    >>> round(equalised_odds_difference(y, p, group=["F"] * 10 + ["M"] * 10, reference="M").value, 6)
+    0.6
     """
     return _labels("equalised odds", y_pred, y_true, group, positive=positive, **sides)
 

@@ -161,6 +161,5 @@ def _table(analysis: Analysis, attribute: Attribute, sides: Sequence[Listed], le
         rows,
         columns=("group", "exposure", "low", "high", "lists", "n"),
         note="Mean of 1/log₂(1 + rank) of the group's members in a list, averaged over the lists that hold"
-        " the group; each list"
-        f" counts once. {level:.0%} t intervals over lists.",
+        f" the group; each list counts once. {level:.0%} t intervals over lists.",
     )

@@ -91,8 +91,8 @@ def audit_scores(
         add_sections(observations, question, analysis, threshold=threshold)
     note_rows(observations, roles, analysis)
     who = Path(data).name if isinstance(data, str | os.PathLike) else "recorded replies"
-    analysis.settle(correction)
     return analysis.result(
+        correction=correction,
         audit="scores",
         title=f"{', '.join(roles.scores)} of {who} by {', '.join(roles.groups)}",
         counts={"rows": len(observations), "failed": unscored(observations, roles.scores[0])},

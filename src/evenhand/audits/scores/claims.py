@@ -15,7 +15,6 @@ from evenhand._compare import (
     against,
     every_pair,
     evidence_of,
-    largest,
     side_named,
     widest_of,
 )
@@ -24,11 +23,12 @@ from evenhand._errors import UsageError
 from evenhand._estimate import Evidence
 from evenhand._judge import judge
 from evenhand._labels import OTHERS, Label, grouping
+from evenhand._largest import largest
 from evenhand._model import BoolArray, Estimate, Finding, FloatArray, IntArray, Observations
 from evenhand.measures.scores import MEAN_SCORE
 from evenhand.stats.crossed import Component, difference
-from evenhand.stats.few_units import Few, few, units_for, widened
-from evenhand.stats.influence import carried
+from evenhand.stats.few_units import Few, few, unit_means, units_for, widened
+from evenhand.stats.influence import carried, outlying
 from evenhand.stats.interval import Inference, from_standard_error, quantile
 from evenhand.stats.tails import allowing_for_skewness
 
@@ -119,6 +119,8 @@ def mean_claim(
     )
 
 
+ALARM = 0.05
+"""p below which an outlier, or a gap, is worth a word about what carries it."""
 LEAST_UNITS = 4
 """Units that each group needs of a dimension that is nested in the groups (names): below there is no
 verdict."""
@@ -167,14 +169,15 @@ class Gap:
 
     def _needed(self) -> str | None:
         needed = units_for(self.tolerance, self.spread)
-        scarce = min(self.few, key=lambda f: f.units)
-        if needed is None or scarce.units >= needed:
+        if needed is None or min(f.units for f in self.few) >= needed:
             return None
-        return (
-            f"Only {scarce.differing} of {scarce.units} {scarce.dimension}s differ; with {needed} of which"
-            " none differs"
-            " any gap would be shown to be smaller."
-        )
+        sums: dict[str, list[int]] = {}
+        for f in self.few:
+            seen_of = sums.setdefault(f.dimension, [0, 0])
+            seen_of[0], seen_of[1] = seen_of[0] + f.differing, seen_of[1] + f.units
+        seen = " and ".join(f"{k} of {n} {dimension}s" for dimension, (k, n) in sums.items())
+        more = f"with {needed} on either side, none differing, any gap would be shown to be smaller"
+        return f"Only {seen} differ; {more}."
 
 
 def gap_of(
@@ -226,14 +229,8 @@ def gap_of(
 
 def _hidden(score: FloatArray, a: BoolArray, b: BoolArray, codes: IntArray) -> float:
     """Variance that the means of few skewed units (names) hide, of units that are nested in the groups."""
-    sides = []
-    for rows in (a, b):
-        rows = rows & (codes >= 0) & np.isfinite(score)
-        own, place = np.unique(codes[rows], return_inverse=True)
-        sides.append(
-            (own, np.bincount(place, score[rows], len(own)) / np.bincount(place, minlength=len(own)))
-        )
-    (mine, x), (other, y) = sides
+    seen = np.isfinite(score)
+    (mine, x), (other, y) = (unit_means(score, codes, rows & seen) for rows in (a, b))
     if min(len(x), len(y)) < 2 or len(np.intersect1d(mine, other)):
         return 0.0
     plain = float(x.std(ddof=1) / len(x) ** 0.5), float(y.std(ddof=1) / len(y) ** 0.5)
@@ -395,19 +392,27 @@ def others(sides: Sequence[Side]) -> list[Side]:
 def _rests_on(
     observations: Observations, asked: Question, over: Sequence[str], a: Side, b: Side
 ) -> str | None:
-    """Which few units carry the gap, if a few do: "carried by 1 of 40 names: Tia"."""
+    """Which few units carry the gap, if a few do: "carried by 1 of 40 names: Tia".
+
+    Said where there is a gap (p < .05), or where the unit is an outlier among its like: without either,
+    chance alone would have it said of more than half of all audits.
+    """
     said = []
+    score = observations.columns[asked.score]
+    known = gap_of(observations, asked, tuple(over), a, b, None).found.p_value
     for unit in over:
         factor = observations.units[unit]
         found = carried(
-            observations.columns[asked.score],
+            score,
             a=a.rows,
             b=b.rows,
             units={unit: factor.codes},
             unit=unit,
             weight=observations.weight,
         )
-        if found.fragile and found.k is not None and found.of >= 4:
+        lonely = [outlying(unit_means(score, factor.codes, side.rows)[1]) for side in (a, b)]
+        telling = (known is not None and known < ALARM) or min(lonely) < ALARM
+        if found.fragile and telling and found.k is not None and found.of >= 4:
             names = ", ".join(factor.levels[code] for code in found.codes[:5])
             said.append(f"carried by {found.k} of {found.of} {asked.declared.word(unit)}s: {names}")
     return "; ".join(said) or None

@@ -20,9 +20,10 @@ from evenhand._store import Journal
 from evenhand.audits.scores.claims import Question
 from evenhand.audits.text.asking import classed, within_budget, within_limits
 from evenhand.audits.text.claims import compare_parts, grouped, ranked, score_of
-from evenhand.audits.text.designs import design
+from evenhand.audits.text.designs import Design, TermsGiven, design
 from evenhand.audits.text.exhibits import add_examples
 from evenhand.audits.text.notes import note_collisions, note_run, note_texts
+from evenhand.audits.text.sources import source_of
 from evenhand.subjects.long_texts import How
 from evenhand.terms import Terms
 
@@ -122,16 +123,11 @@ def audit_text(
     >>> audit_text(model, texts, terms="names/weat-gender", replace="Arthur").findings[0].verdict
     'disparity'
     """
-    made = design(
-        texts,
-        terms,
-        replace=replace,
-        groups=groups,
-        control=control,
-        text_column=text_column,
-        most_texts=most_texts,
-        seed=seed,
-    )
+    if isinstance(texts, Design):
+        made = texts
+    else:
+        source = source_of(texts, column=text_column, most=most_texts, seed=seed)
+        made = design(source, terms, replace=replace, groups=groups, control=control)
     chosen = within_limits(subject, rate, long_texts)
     paying = within_budget(chosen, budget, max_cost, price, price_per_100)
     if strata_subject is not None:
@@ -168,8 +164,8 @@ def audit_text(
     evidence = compare_parts(observations, made, question, analysis, threshold)
     note_run(asked, observations, name, analysis)
     add_examples(observations, made, evidence, name, analysis)
-    analysis.settle(correction)
     return analysis.result(
+        correction=correction,
         audit="text",
         title=f"{chosen.id}: {name} by {', '.join(made.attributes)}",
         counts={"probes": len(observations), "failed": asked.failed, **made.counts},
@@ -184,7 +180,7 @@ def audit_text(
     )
 
 
-def _named(terms: str | os.PathLike[str] | Terms | Sequence[str | os.PathLike[str] | Terms]) -> Any:
+def _named(terms: TermsGiven) -> Any:
     """Lists of terms by their names."""
     if isinstance(terms, Terms):
         return terms.id

@@ -42,8 +42,7 @@ def grouped(observations: Observations, made: Design) -> Observations:
     columns = dict(observations.columns)
     label = observations.units.get("label")
     if label is not None and set(label.levels) <= {"0", "1"}:
-        values = np.array([*map(float, label.levels), np.nan])
-        columns[LABEL] = values[label.codes]
+        columns[LABEL] = np.array([*map(float, label.levels), np.nan])[label.codes]
     return Observations(
         columns=columns,
         groups={a: observations.units[a] for a in made.attributes},

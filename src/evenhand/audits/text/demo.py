@@ -10,7 +10,7 @@ from evenhand._changes import merge
 from evenhand._result import Result
 from evenhand._run import Progress
 from evenhand.audits.text.audit import audit_text
-from evenhand.audits.text.designs import Design, design, together
+from evenhand.audits.text.designs import Design, design_of, together
 
 PARTS: tuple[Mapping[str, Any], ...] = (
     {"texts": "person", "terms": "names/freakonomics"},
@@ -27,7 +27,7 @@ def demo_subjects(subject: str) -> tuple[str, ...]:
 
 def demo_design() -> Design:
     """Both parts as one design."""
-    return together([design(part["texts"], part["terms"]) for part in PARTS])
+    return together([design_of(part) for part in PARTS])
 
 
 def run_demo(subject: str = "vader", *, progress: Progress | None = None) -> Result:

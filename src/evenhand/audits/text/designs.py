@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replaced
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from evenhand._errors import UsageError
 from evenhand._model import Factor, Plan, Probes
+from evenhand.audits.text.sources import CivilComments, source_of
 from evenhand.plans._slots import slot_keys
-from evenhand.plans.civil import CATEGORIES, civil_comments, is_civil_comments
+from evenhand.plans.civil import CATEGORIES
 from evenhand.plans.grid import Grid
 from evenhand.plans.identity import identity_templates
 from evenhand.plans.pairs import pair_grid
 from evenhand.plans.pronouns import pronoun_grid
-from evenhand.plans.templates import SHIPPED as SHIPPED_TEMPLATES
 from evenhand.plans.templates import Templates, person_templates, strange_slots, templates
 from evenhand.terms import Terms
 from evenhand.terms import terms as load_terms
 from evenhand.texts import Texts
-from evenhand.texts import texts as load_texts
 
+TermsGiven: TypeAlias = str | os.PathLike[str] | Terms | Sequence[str | os.PathLike[str] | Terms]
+"""One list of terms or several, by name, as a file, or made already."""
 REST = " (rest)"
 """Marks, among the attributes of a part, the terms that lack another attribute."""
 
@@ -107,47 +109,31 @@ class Design:
 
 
 def design(
-    texts: Any,
-    terms: str | os.PathLike[str] | Terms | Sequence[str | os.PathLike[str] | Terms],
+    source: Texts | Templates | CivilComments,
+    terms: TermsGiven,
     *,
     replace: str | None = None,
     groups: str | Sequence[str] | None = None,
     control: bool = True,
-    text_column: str | None = None,
-    most_texts: int | None = None,
-    seed: int = 0,
 ) -> Design:
     """The grids that these texts and terms make.
 
     Args:
-        texts: Templates, a shipped name ("eec", "letters"), a file, a list of texts, or `Texts`; a design
-            stays what it is.
-        terms: one list or several: names need `replace` or templates with slots; identity terms are found in
-            the texts.
+        terms: names need `replace` or templates with slots; identity terms are found in the texts.
         replace: the name that stands in the texts.
         groups: the attributes to compare; all of the terms by default.
         control: also ask the text without the term, where it stays grammatical.
-        most_texts: an even random sample (by `seed`) of so many texts, of larger files.
-
-    A CSV in the layout of Civil Comments is streamed: the comments of each category of identity terms are
-    chosen by its identity columns, and `toxicity` ≥ ½ becomes their label.
 
     Raises:
         UsageError: names without a place for them, unknown groups, no text that fits.
     """
-    if isinstance(texts, Design):
-        return texts
     groups = [groups] if isinstance(groups, str) else groups
     lists = [terms] if isinstance(terms, str | os.PathLike | Terms) else list(terms)
     chosen = [item if isinstance(item, Terms) else load_terms(item) for item in lists]
-    noticed: tuple[str, ...] = ()
-    if isinstance(texts, str | os.PathLike) and is_civil_comments(texts):
-        parts = [part for item in chosen for part in _civil(texts, item, control, groups, most_texts, seed)]
+    noticed = source.flags if isinstance(source, Texts) else ()
+    if isinstance(source, CivilComments):
+        parts = [part for item in chosen for part in _civil(source, item, control, groups)]
     else:
-        source = _texts(texts, text_column)
-        noticed = source.flags if isinstance(source, Texts) else ()
-        if most_texts is not None and isinstance(source, Texts):
-            source = _sampled(source, most_texts, seed)
         parts = [part for item in chosen for part in _parts(source, item, replace, control, groups)]
     if groups is not None:
         known = list(dict.fromkeys(a for part in parts for a in part.attributes if not a.endswith(REST)))
@@ -191,61 +177,34 @@ def _named_attributes(terms: Terms) -> dict[str, str]:
     return named
 
 
-def _sampled(source: Texts, most: int, seed: int) -> Texts:
-    if len(source) <= most:
-        return source
-    rows = np.sort(np.random.default_rng(seed).choice(len(source), size=most, replace=False))
-    return replaced(
-        source,
-        ids=tuple(source.ids[i] for i in rows),
-        texts=tuple(source.texts[i] for i in rows),
-        factors={name: factor[rows] for name, factor in source.factors.items()},
-    )
-
-
-def _civil(
-    path: str | os.PathLike[str],
-    terms: Terms,
-    control: bool,
-    groups: Sequence[str] | None,
-    most: int | None,
-    seed: int,
-) -> list[Part]:
+def _civil(comments: CivilComments, terms: Terms, control: bool, groups: Sequence[str] | None) -> list[Part]:
     found = []
     for category in terms.factors:
-        if category not in CATEGORIES or (groups is not None and category not in groups):
-            continue
-        source = _comments(path, category)
-        if len(source):
-            chosen = source if most is None else _sampled(source, most, seed)
-            found += _identity(chosen, terms, category, control, alone=len(terms.factors) == 1)
+        if category in CATEGORIES and (groups is None or category in groups):
+            source = comments.of(category)
+            if len(source):
+                found += _identity(source, terms, category, control, alone=len(terms.factors) == 1)
     if not found:
         raise UsageError(
             "no-identity-terms",
             "no comment of these categories mentions any of the terms",
-            given=f"{path}, {terms.id}",
+            given=f"{comments.path}, {terms.id}",
             available=list(CATEGORIES),
         )
     return found
 
 
-def _comments(path: str | os.PathLike[str], category: str) -> Texts:
-    ids: list[str] = []
-    texts: list[str] = []
-    toxic: list[str | None] = []
-    for batch in civil_comments(path, category):
-        ids += batch.ids
-        texts += batch.texts
-        toxic += [None if np.isnan(t) else str(int(t >= 0.5)) for t in batch.toxicity]
-    labels = Factor.of(toxic)
-    return Texts(id="civil comments", ids=tuple(ids), texts=tuple(texts), factors={"label": labels})
-
-
 def design_of(arguments: Mapping[str, Any]) -> Design:
-    """The design of a saved call of `audit_text`."""
-    names = ("replace", "groups", "control", "text_column", "most_texts", "seed")
-    given = {name: arguments[name] for name in names if arguments.get(name) is not None}
-    return design(arguments["texts"], arguments.get("terms", ()), **given)
+    """The design of a call of `audit_text`; texts that are a design already stay as they are."""
+    texts = arguments["texts"]
+    if isinstance(texts, Design):
+        return texts
+    given = {name: value for name, value in arguments.items() if value is not None}
+    source = source_of(
+        texts, column=given.get("text_column"), most=given.get("most_texts"), seed=given.get("seed", 0)
+    )
+    kept = {name: given[name] for name in ("replace", "groups", "control") if name in given}
+    return design(source, arguments["terms"], **kept)
 
 
 def together(designs: Sequence[Design]) -> Design:
@@ -264,22 +223,12 @@ def _told_apart(parts: Sequence[Part]) -> list[Part]:
     return told
 
 
-def _texts(texts: Any, column: str | None) -> Texts | Templates:
-    if isinstance(texts, Templates | Texts):
-        return texts
-    if isinstance(texts, str) and texts in SHIPPED_TEMPLATES:
-        return templates(texts)
-    if isinstance(texts, str | os.PathLike) and str(texts).endswith(".toml"):
-        return templates(texts)
-    return load_texts(texts, column=column)
-
-
 def _parts(
     source: Texts | Templates, terms: Terms, replace: str | None, control: bool, groups: Sequence[str] | None
 ) -> list[Part]:
     if isinstance(source, Texts) and any(_has_slot(text, terms) for text in source.texts):
         made = templates(list(source.texts))
-        source = _with_factors(made, source)
+        source = replaced(made, ids=tuple(source.ids), factors=dict(source.factors))
     if isinstance(source, Templates):
         return _from_templates(source, terms, control)
     if terms.kind == "pairs":
@@ -291,9 +240,7 @@ def _parts(
     if terms.kind == "name":
         return [_named(source, terms, replace)]
     found = []
-    for category in terms.factors:
-        if groups is not None and category not in groups:
-            continue
+    for category in (c for c in terms.factors if groups is None or c in groups):
         found += _identity(source, terms, category, control, alone=len(terms.factors) == 1)
     if not found:
         raise UsageError(
@@ -318,27 +265,15 @@ def _has_slot(text: str, terms: Terms) -> bool:
         return False
 
 
-def _with_factors(made: Templates, source: Texts) -> Templates:
-    return replaced(made, ids=tuple(source.ids), factors=dict(source.factors))
-
-
 def _from_templates(source: Templates, terms: Terms, control: bool) -> list[Part]:
     if terms.kind in ("name", "pronouns"):
-        grid = source.grid(terms)
-        return [
-            Part(
-                name="names", grid=grid, attributes=_named_attributes(terms), word=_word(terms), sampled=True
-            )
-        ]
+        return [_of_people(source, terms)]
     source = replaced(source, skipped=(*source.skipped, *strange_slots(source, terms.factors)))
     found = []
     for category in terms.factors:
         mine = _with_slot(source, category)
         if mine is not None:
-            grid = mine.grid(_of_category(terms, category), control=control)
-            found.append(
-                Part(name=category, grid=grid, attributes={category: category}, word="term", templates=mine)
-            )
+            found.append(_of_terms(mine, _of_category(terms, category), category, control))
             source = replaced(source, skipped=())  # told once, with the first
     if not found:
         raise UsageError(
@@ -382,14 +317,18 @@ def _named(source: Texts, terms: Terms, replace: str | None) -> Part:
             hint="evenhand text … --replace Arthur",
         )
     made = person_templates(source.texts, replace, ids=source.ids, factors=source.factors)
-    return Part(
-        name="names",
-        templates=made,
-        grid=made.grid(terms),
-        attributes=_named_attributes(terms),
-        word=_word(terms),
-        sampled=True,
-    )
+    return replaced(_of_people(made, terms), templates=made)
+
+
+def _of_people(source: Templates, terms: Terms) -> Part:
+    word = "name" if terms.kind == "name" else "pronoun set"
+    attributes = _named_attributes(terms)
+    return Part(name="names", grid=source.grid(terms), attributes=attributes, word=word, sampled=True)
+
+
+def _of_terms(made: Templates, terms: Terms, category: str, control: bool) -> Part:
+    grid = made.grid(terms, control=control)
+    return Part(name=category, grid=grid, attributes={category: category}, word="term", templates=made)
 
 
 def _identity(source: Texts, terms: Terms, category: str, control: bool, *, alone: bool) -> list[Part]:
@@ -400,18 +339,9 @@ def _identity(source: Texts, terms: Terms, category: str, control: bool, *, alon
         if alone or error.slug != "no-identity-terms":
             raise
         return []
-    grid = made.grid(chosen, control=control)
-    return [Part(name=category, grid=grid, attributes={category: category}, word="term", templates=made)]
-
-
-def _word(terms: Terms) -> str:
-    return {"name": "name", "pronouns": "pronoun set"}.get(terms.kind, "term")
+    return [_of_terms(made, chosen, category, control)]
 
 
 def skipped(made: Design) -> Mapping[str, int]:
     """Reason → how many texts were left out for it."""
-    counted: dict[str, int] = {}
-    for part in made.parts:
-        for item in part.grid.skipped:
-            counted[item.reason] = counted.get(item.reason, 0) + 1
-    return counted
+    return Counter(item.reason for part in made.parts for item in part.grid.skipped)

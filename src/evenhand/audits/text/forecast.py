@@ -66,11 +66,7 @@ def bill(made: Design, arguments: Mapping[str, Any]) -> float | None:
 
 
 def _cost(
-    lengths: IntArray,
-    repeats: int,
-    price: float | None,
-    per_100: float | None,
-    least: int,
+    lengths: IntArray, repeats: int, price: float | None, per_100: float | None, least: int
 ) -> list[str]:
     if price is None and per_100 is None:
         return ["cost         unknown: name --price or --price-per-100-characters"]

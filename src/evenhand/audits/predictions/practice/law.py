@@ -211,8 +211,8 @@ def practice_table(
         rows.append(row)
     note = (
         f"{LAWS['four-fifths']}. {rule}. Ratio to {tally.levels[best]}"
-        f" ({'named as the reference' if reference else 'the highest rate'}), {level:.0%} log interval."
-        " |Z| above 1.96 is the 5 % level; under 30 people or an expected count under 5 use Fisher's exact"
+        f" ({'named as the reference' if reference else 'the highest rate'}), {level:.0%} log interval. |Z|"
+        " above 1.96 is the 5 % level; under 30 people or an expected count under 5 use Fisher's exact"
         " test. A ratio under 0.8 without a small p-value is not evidence of a difference."
         f" {_whole(tally.unknown[0])} rows have no group."
     )

@@ -142,6 +142,6 @@ def add_notebook(
             title=f"The 2022 notebook's table, {attribute}",
             columns=table,
             note="Value for value as the notebook had it, with its known faults; see"
-            " docs/reference/notebook-2022.md for every"
-            " difference. It has no uncertainty: the verdicts above come from the corrected measures.",
+            " docs/reference/notebook-2022.md for every difference. It has no uncertainty: the verdicts"
+            " above come from the corrected measures.",
         )
