@@ -377,7 +377,7 @@ def _promising(
     lost = [str(sides[i].label) for i in np.setdiff1d(np.arange(len(sides)), known)[:5]]
     gap = np.abs(value[known][:, None] - value[known])
     error = np.hypot(se[known][:, None], se[known])
-    size = np.array([sides[i].n for i in known], dtype=float)
+    size = np.array([sides[i].n for i in known.tolist()], dtype=float)
     few = stdtrit(np.maximum(np.minimum(size[:, None], size) - 1.0, 1.0), 0.975)
     upper = np.triu(np.ones_like(gap, dtype=bool), 1)
     with np.errstate(all="ignore"):

@@ -312,6 +312,7 @@ BRIER = Measure(
     better="lower",
     reference="E[(s − y)²]",
     judged=False,
+    cases=lambda m: np.minimum(m["act"], 1 - m["act"]),
     least=10,
 )
 BIAS = Measure(
@@ -352,7 +353,7 @@ NEGATIVE_BALANCE = Measure(
     reference="E[s | y = 0] (Kleinberg, Mullainathan & Raghavan 2017)",
     judged=False,
     cases=lambda m: 1 - m["act"],
-    least=15,
+    least=30,
 )
 
 ROWS: tuple[Measure, ...] = tuple(row for row in list(globals().values()) if isinstance(row, Measure))

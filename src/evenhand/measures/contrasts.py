@@ -99,6 +99,7 @@ def _errors(row: Measure, a: Moments, b: Moments) -> tuple[tuple[float, float], 
         s, t = tails.allowing_for_skewness((s, t), (n, m), (row.shape(a), row.shape(b)))
     if not row.linear:
         excess = 0.0 if row.tails is None else max(row.tails(a), row.tails(b))
+        s, t = tails.borrowing((s, t), (n, m), excess, (x, y) if row.is_ratio else (1.0, 1.0))
         s, t = (e * _curved(size, excess) for e, size in ((s, n), (t, m)))
     return (x, s), (y, t)
 

@@ -14,7 +14,9 @@ SLOPE = 6.0
 
 Pair: TypeAlias = tuple[float, float]
 BORROWED, BENT = 4.0, 2.0
-"""Chosen by simulation (tests/statistics/worlds.py: 30 + 300 log-normal, 40 + 400 Pareto, 12 + 60 names)."""
+"""Chosen by simulation (`tests/statistics/worlds.py`: 30 + 300 log-normal, 40 + 400 Pareto)."""
+LEAST = 4
+"""Observations below which a group's own spread says nothing against the pooled one."""
 NOISE = 9.0
 """Squared skewness in units of its variance in a normal sample, 6/n, that says nothing yet."""
 SQUARED_ERROR: Mapping[str, float] = {"yy": 1.0, "yp": -2.0, "pp": 1.0}
@@ -99,6 +101,29 @@ def _excess(value: float) -> float:
     return max(value - 3.0, 0.0) if np.isfinite(value) else 0.0
 
 
+def borrowing(errors: Pair, sizes: Pair, excess: float, scale: Pair = (1.0, 1.0)) -> Pair:
+    """Standard errors of two groups where the smaller may lack the tail that they show together: an
+    observation's own error is at least the pooled one, as far as the excess kurtosis matters at its size.
+
+    Args:
+        scale: what the errors are relative to.
+
+    >>> borrowing((0.1, 0.2), (50, 40), 0.0)
+    (0.1, 0.2)
+    >>> tuple(round(x, 3) for x in borrowing((0.1, 0.2), (10, 1000), 10.0))
+    (1.991, 0.2)
+    """
+    least = min(sizes)
+    if not (excess > 0 and least > 1 and min(scale) > 0 and np.isfinite(errors).all()):
+        return errors
+    own = np.array(errors) / scale
+    each = own**2 * sizes
+    pooled = float(np.average(each, weights=np.array(sizes) - 1))
+    each = each + min(1.0, excess / least) * np.maximum(pooled - each, 0.0)
+    one, two = (np.sqrt(each / sizes) * scale).tolist()
+    return one, two
+
+
 # --- skewed means
 # --------------------------------------------------------------------------------------------------------
 
@@ -148,6 +173,7 @@ def allowing_for_skewness(errors: Pair, sizes: Pair, shapes: tuple[Pair, Pair]) 
     beyond = max(third**2 / second**3 - NOISE * 6 / (n + m), 0.0)
     share = min(1.0, BORROWED * beyond / min(n, m))
     pooled = ((n - 1) * v + (m - 1) * w) / (n + m - 2)
+    share = 1.0 if min(n, m) < LEAST else share
     v, w = v + share * max(pooled - v, 0.0), w + share * max(pooled - w, 0.0)
     square = v / n + w / m
     if not square > 0:

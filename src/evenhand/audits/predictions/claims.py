@@ -21,7 +21,7 @@ from evenhand.stats.interval import Inference
 from evenhand.stats.moments import Moments, estimate
 from evenhand.stats.strata import mantel_haenszel_ratio, pooled_difference
 
-LEAST_TOP = 8
+LEAST_TOP = 15
 """Rows of each side that a claim about the top of the scores needs at least."""
 WITHOUT_TERMS = frozenset({numbers.PLACED})
 """Terms of a row that are no sums of a cell: they are made in a bootstrap only."""
