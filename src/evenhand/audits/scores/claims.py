@@ -9,28 +9,19 @@ from functools import partial
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._compare import (
-    Claim,
-    Pair,
-    against,
-    every_pair,
-    evidence_of,
-    side_named,
-    widest_of,
-)
+from evenhand._compare import Claim, Pair, against, every_pair, evidence_of, side_named, widest_of
 from evenhand._declared import Declared
 from evenhand._errors import UsageError
 from evenhand._estimate import Evidence
 from evenhand._judge import judge
 from evenhand._labels import OTHERS, Label, grouping
 from evenhand._largest import largest
-from evenhand._model import BoolArray, Estimate, Finding, FloatArray, IntArray, Observations
+from evenhand._model import BoolArray, Estimate, Finding, IntArray, Observations
 from evenhand.measures.scores import MEAN_SCORE
 from evenhand.stats.crossed import Component, difference
-from evenhand.stats.few_units import Few, few, unit_means, units_for, widened
+from evenhand.stats.few_units import Few, few, unit_means, units_for, widened, with_hidden
 from evenhand.stats.influence import carried, outlying
 from evenhand.stats.interval import Inference, from_standard_error, quantile
-from evenhand.stats.tails import allowing_for_skewness
 
 MOST_PAIRS = 10
 """All pairs of up to five groups are claims of their own; with more, each group is held against all others.
@@ -207,11 +198,7 @@ def gap_of(
             found = from_standard_error(
                 found.value, share**0.5, df=pooled.df, method=method, detail=found.detail
             )
-    extra = sum(_hidden(score, a.rows, b.rows, codes) for codes in units.values())
-    if extra > 0 and found.se and found.value is not None:
-        found = from_standard_error(
-            found.value, (found.se**2 + extra) ** 0.5, df=found.df, method=found.method, detail=found.detail
-        )
+    found = with_hidden(found, score, a.rows, b.rows, units)
     small = [f"{n} {d}s" for d, n in _nested_sizes(observations, over, a, b) if n < LEAST_UNITS]
     if small and found.low is not None:
         why = f"a group has {small[0]} only; at least {LEAST_UNITS} are needed for a verdict"
@@ -225,18 +212,6 @@ def gap_of(
     return Gap(
         found=found, few=hardly, spread=1.0 if inside and spread > 0 else spread, tolerance=asked.tolerance[1]
     )
-
-
-def _hidden(score: FloatArray, a: BoolArray, b: BoolArray, codes: IntArray) -> float:
-    """Variance that the means of few skewed units (names) hide, of units that are nested in the groups."""
-    seen = np.isfinite(score)
-    (mine, x), (other, y) = (unit_means(score, codes, rows & seen) for rows in (a, b))
-    if min(len(x), len(y)) < 2 or len(np.intersect1d(mine, other)):
-        return 0.0
-    plain = float(x.std(ddof=1) / len(x) ** 0.5), float(y.std(ddof=1) / len(y) ** 0.5)
-    shapes = [(float(np.mean((v - v.mean()) ** 2)), float(np.mean((v - v.mean()) ** 3))) for v in (x, y)]
-    wide = allowing_for_skewness(plain, (len(x), len(y)), (shapes[0], shapes[1]))
-    return wide[0] ** 2 + wide[1] ** 2 - plain[0] ** 2 - plain[1] ** 2
 
 
 def _nested_sizes(observations: Observations, over: Sequence[str], a: Side, b: Side) -> list[tuple[str, int]]:
