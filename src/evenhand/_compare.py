@@ -323,6 +323,10 @@ def _over(claim: Claim[S], pairs: Sequence[Pair[S]]) -> Claim[_Whole]:
 # -----------------------------------------------------------------------------------------
 
 
+MOST_SEARCHED = 12
+"""Groups of which every pair is looked at; of more, those that can be the widest."""
+
+
 def widest_of(
     sides: Sequence[S], claim: Claim[S], *, level: float, given: str | None = None
 ) -> list[Evidence]:
@@ -332,7 +336,7 @@ def widest_of(
         return []
     k = len(sides)
     pairs, left_out = every_pair(sides), ""
-    if claim.alone is not None:
+    if claim.alone is not None and k > MOST_SEARCHED:
         pairs, left_out = _promising(sides, [claim.alone(side) for side in sides])
     parts = [evidence_of(claim, a, b, level=level, given=given) for a, b in pairs]
     if not parts:

@@ -38,7 +38,7 @@ def number_claims(
             declared,
             _infer(row, declared.seed),
             units=sizes,
-            alone=_alone(row),
+            alone=_alone(row, everyone),
             pooled=_pooled(row),
             widest=row.widest,
             worst=row.worst,
@@ -117,14 +117,21 @@ def _in_top(c: Cell) -> int:
 # --- what the widest gap and the pooled claim need
 
 
-def _alone(row: Measure) -> Callable[[Cell], tuple[float, float]] | None:
+def _alone(row: Measure, everyone: Cell) -> Callable[[Cell], tuple[float, float]] | None:
     if not row.widest:
         return None
-    return (lambda c: log_share(row, c.moments)) if row.is_ratio else (lambda c: _mean(row, c.moments))
+    square = row.shape(everyone.moments)[0] if row.shape is not None else 0.0
+    return (
+        (lambda c: log_share(row, c.moments)) if row.is_ratio else (lambda c: _mean(row, c.moments, square))
+    )
 
 
-def _mean(row: Measure, m: Moments) -> tuple[float, float]:
-    return (float("nan"), float("nan")) if m.n < row.least else estimate(row.value, m)
+def _mean(row: Measure, m: Moments, square: float) -> tuple[float, float]:
+    """Value and error; a small group may borrow the variance of all, so its error is at least of that."""
+    if m.n < row.least:
+        return float("nan"), float("nan")
+    value, se = estimate(row.value, m)
+    return value, max(se, float(np.sqrt(max(square, 0.0) / m.n_effective)))
 
 
 def _alone_rate(row: Measure) -> Callable[[Cell], tuple[float, float]] | None:

@@ -20,10 +20,7 @@ from evenhand.measures.regression import EXPOSURE
 from evenhand.stats.interval import Inference, bounds, from_standard_error
 
 FEWEST = 10
-METHOD = (
-    "ratio of mean exposures over the lists that hold both groups, lists as units, t on the log scale; the"
-    " error is at least that of places dealt at random"
-)
+METHOD = "ratio of mean exposures over lists with both groups, t on the log scale, error at least by chance"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand._model import BoolArray, FloatArray, IntArray, Observations
+from evenhand._model import IntArray, Observations
 from evenhand.audits.scores.sides import Question, Side
 from evenhand.stats.crossed import Component, difference
-from evenhand.stats.few_units import Few, few, unit_means, units_for, widened
+from evenhand.stats.few_units import Few, few, units_for, widened, with_hidden
 from evenhand.stats.interval import Inference, from_standard_error, quantile
-from evenhand.stats.tails import allowing_for_skewness
 
 LEAST_UNITS = 4
 """Units that each group needs of a dimension that is nested in the groups (names): below there is no
@@ -100,13 +99,7 @@ def gap_of(
             found = from_standard_error(
                 found.value, share**0.5, df=pooled.df, method=method, detail=found.detail
             )
-    extra = sum(_hidden(score, a.rows, b.rows, codes) for codes in units.values())
-    if extra > 0 and found.se and found.value is not None:
-        # The interval allows for what few skewed units hide; p stays that of the plain test.
-        wide, method = (found.se**2 + extra) ** 0.5, f"{found.method}; interval widened for skewed units"
-        found = from_standard_error(found.value, wide, df=found.df, method=method, detail=found.detail).with_(
-            p_value=found.p_value
-        )
+    found = with_hidden(found, score, a.rows, b.rows, units)
     small = [f"{n} {d}s" for d, n in _nested_sizes(observations, over, a, b) if n < LEAST_UNITS]
     if small and found.low is not None:
         why = f"a group has {small[0]} only; at least {LEAST_UNITS} are needed for a verdict"
@@ -120,18 +113,6 @@ def gap_of(
     return Gap(
         found=found, few=hardly, spread=1.0 if inside and spread > 0 else spread, tolerance=asked.tolerance[1]
     )
-
-
-def _hidden(score: FloatArray, a: BoolArray, b: BoolArray, codes: IntArray) -> float:
-    """Variance that the means of few skewed units (names) hide, of units that are nested in the groups."""
-    seen = np.isfinite(score)
-    (mine, x), (other, y) = (unit_means(score, codes, rows & seen) for rows in (a, b))
-    if min(len(x), len(y)) < 2 or len(np.intersect1d(mine, other)):
-        return 0.0
-    plain = float(x.std(ddof=1) / len(x) ** 0.5), float(y.std(ddof=1) / len(y) ** 0.5)
-    shapes = [(float(np.mean((v - v.mean()) ** 2)), float(np.mean((v - v.mean()) ** 3))) for v in (x, y)]
-    wide = allowing_for_skewness(plain, (len(x), len(y)), (shapes[0], shapes[1]))
-    return wide[0] ** 2 + wide[1] ** 2 - plain[0] ** 2 - plain[1] ** 2
 
 
 def _nested_sizes(observations: Observations, over: Sequence[str], a: Side, b: Side) -> list[tuple[str, int]]:
