@@ -34,7 +34,7 @@ CORRECTIONS: Mapping[str, Callable[[Sequence[float | None]], list[float | None]]
     "none": list,
 }
 """How p is adjusted. The verdict follows the intervals, which are always the single step's."""
-Say: TypeAlias = Callable[["Evidence", Verdict, Span], str]
+Say: TypeAlias = Callable[[Finding], str]
 
 
 def tolerance_of(value: float | Sequence[float], *, ratio: bool = False) -> Span:
@@ -125,7 +125,7 @@ def _judged(
         simultaneous=outer,
         equivalence=inner,
     )
-    return replace(made, because=told(made, item) if say is None else say(item, verdict, tolerance))
+    return replace(made, because=told(made, item) if say is None else say(made))
 
 
 def spans(item: Evidence, claims: int) -> tuple[Span | None, Span | None]:
@@ -187,23 +187,39 @@ FACTS: Mapping[str, str] = {
 def told(finding: Finding, item: Evidence) -> str:
     """The sentence of a finding: it claims exactly what the intervals show."""
     e = finding.estimate
-    outer, inner, tolerance = finding.simultaneous, finding.equivalence, finding.tolerance
-    if tolerance is None or e.value is None or outer is None:
+    tolerance, interval = finding.tolerance, interval_said(finding)
+    if tolerance is None or e.value is None or interval is None:
         return f"The data can tell neither: {e.why_not or 'there is no interval'}."
-    signed = e.contrast not in ("ratio", "AUC", "distance")
     one, two = _called(item)
     fact = FACTS.get(e.contrast, FACTS["difference"]).format(
-        measure=e.measure, one=one, two=two, value=_number(e.value, signed)
+        measure=e.measure, one=one, two=two, value=_number(e.value, _signed(e.contrast))
     )
-    span = outer if finding.verdict != "within tolerance" or inner is None else inner
-    level = e.level if span is outer else 2 * e.level - 1
-    edges = (null_of(e.contrast), *tolerance)
-    low, high = (_number(end, signed, edges) for end in span)
-    interval = f"{100 * level:g} % interval {low} to {high}"
     text = f"{fact} ({interval}){_judgement(finding, tolerance)}"
     if finding.verdict in ("inconclusive", "gap"):
         text += _what_would_decide(finding, item)
     return text
+
+
+def interval_said(finding: Finding, *, scale: float = 1.0, digits: int = 3) -> str | None:
+    """The interval that decided, in words; None where there is none.
+
+    It is the simultaneous one, or that of two one-sided tests where it shows that a gap is small.
+
+    Args:
+        scale: 100 for percentage points. digits: the fewest after the point.
+    """
+    e, outer, inner = finding.estimate, finding.simultaneous, finding.equivalence
+    if outer is None or finding.tolerance is None:
+        return None
+    span = outer if finding.verdict != "within tolerance" or inner is None else inner
+    level = e.level if span is outer else 2 * e.level - 1
+    edges = [scale * edge for edge in (null_of(e.contrast), *finding.tolerance)]
+    low, high = (_number(scale * end, _signed(e.contrast), edges, digits) for end in span)
+    return f"{100 * level:g} % interval {low} to {high}"
+
+
+def _signed(contrast: str) -> bool:
+    return contrast not in ("ratio", "AUC", "distance")
 
 
 def _called(item: Evidence) -> tuple[str, str]:
@@ -259,15 +275,17 @@ def _size(finding: Finding) -> str:
     return f"gap of {reach:.3g}"
 
 
-def _number(value: float, signed: bool, edges: Sequence[float] = ()) -> str:
-    """Three digits after the point, more where the number is small or would be rounded across an edge.
+def _number(value: float, signed: bool, edges: Sequence[float] = (), least: int = 3) -> str:
+    """Some digits after the point, more where the number is small or would be rounded across an edge.
 
     Args:
         edges: no difference and the ends of the tolerance: a printed end lies on its true side of each.
+        least: digits.
     """
     if abs(value) < TINY:
         value = 0.0
-    digits = 3 if abs(value) >= 0.01 or value == 0 else min(12, 2 - math.floor(math.log10(abs(value))))
+    small = 0 < abs(value) < 10.0 ** (1 - least)
+    digits = min(12, least - 1 - math.floor(math.log10(abs(value)))) if small else least
     while digits < 12 and any(_crosses(value, round(value, digits), edge) for edge in edges):
         digits += 1
     return f"{value:{'+' if signed else ''},.{digits}f}".replace("-", "−")
