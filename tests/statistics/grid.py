@@ -23,8 +23,9 @@ FALSE = 0.05
 """Most of families, and of headlines, that may be false."""
 COVERED = 0.94
 """Least coverage of a 95 % interval."""
-LEAST_SEEN = 0.25
-"""Share of the runs in which a claim must have an interval for its coverage to be told."""
+LEAST_SEEN, LEAST_INTERVALS = 0.25, 100
+"""Share of the runs in which a claim must have an interval for its coverage to be told, and how many at least: the
+normal law of a share does not hold for few."""
 MAXIMUM = re.compile(r"(widest gap|largest|worst) of \d+|, largest of|no-adverse-impact level")
 
 
@@ -164,5 +165,5 @@ def failures(found: Tally, world: World) -> list[Failure]:
 
 def told(found: Tally) -> dict[str, list[int]]:
     """The claims that had an interval often enough."""
-    least = LEAST_SEEN * found.runs
+    least = max(LEAST_SEEN * found.runs, LEAST_INTERVALS)
     return {claim: row for claim, row in found.covered.items() if row[0] >= least}

@@ -1,7 +1,7 @@
 """Coverage and false alarms of the crossed difference, by simulation.
 
-Full run: ``pytest tests/statistics -m slow``. The table of docs/reference/calibration.md:
-``python tests/statistics/test_calibration_differences.py`` (about four minutes on one core).
+Full run: ``pytest tests/statistics -m slow``; ``python tests/statistics/test_calibration_differences.py`` prints the
+tables (about four minutes on one core). Verdicts are tried in `test_calibration_grid.py`.
 """
 
 from __future__ import annotations

@@ -590,7 +590,7 @@ WORLDS: tuple[World, ...] = (
         name="12 single words x 10 texts, flag at 10 %",
         what="Groups that are single words, each against all others; a 0/1 score that fires at random.",
         audit=single_words(10, rare),
-        quick=150,
+        quick=100,
     ),
     World(
         name="12 single words x 20 texts, flag at 10 %",
@@ -689,7 +689,7 @@ WORLDS: tuple[World, ...] = (
         what="600 people, predictions with outcomes; four attributes that mean nothing: one headline.",
         audit=crossed_attributes("numbers", (3, 3, 3, 3), 600),
         runs=1000,
-        quick=60,
+        quick=30,
     ),
     World(
         name="numbers, 2 x 3 groups, control of 3",
