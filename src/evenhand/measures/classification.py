@@ -50,6 +50,10 @@ def _half(m: Means) -> Any:
     return (m["tp"] / m["act"] + _tn(m) / (1 - m["act"])) / 2
 
 
+def _mean_odds(m: Means) -> Any:
+    return (m["tp"] / m["act"] + _fp(m) / (1 - m["act"])) / 2
+
+
 def generalised_entropy(m: Means) -> Any:
     """(E[(b/μ)²] − 1)/2 of b = ŷ − y + 1: the generalised entropy index with α = 2."""
     mean = 1 + m["sel"] - m["act"]
@@ -87,7 +91,10 @@ def _equalised(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Infer
 
 
 def _average(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    return mean_of(_odds(a, b, seed), level)
+    if a.moments.units is None and b.moments.units is None:
+        return mean_of(_odds(a, b, seed), level)
+    # Those of the class and those who are not may be the same people, decided on several times.
+    return difference(row.with_(of=_mean_odds, cases=lambda m: m["act"]), a, b, level, seed)
 
 
 LEAST_AUC = 10
@@ -266,6 +273,7 @@ AUC = Measure(
     key="AUC",
     terms=("s", "act"),
     infer=_auc_gap,
+    by_rows=True,
     tolerance=0.06,
     family="accuracy",
     better="higher",
