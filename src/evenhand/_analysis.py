@@ -58,8 +58,10 @@ class Analysis:
         counts: Mapping[str, int],
         provenance: Mapping[str, Any],
         complete: bool = True,
+        correction: Correction = "single-step",
     ) -> Result:
-        """What the door of an audit returns; the arguments are those of a `Result`."""
+        """What the door of an audit returns, its primary claims judged; arguments are those of a `Result`."""
+        self.settle(correction)
         return Result(
             audit=audit,
             title=title,

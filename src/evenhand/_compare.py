@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
+from scipy.special import stdtrit
 
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared
@@ -20,6 +21,7 @@ from evenhand._errors import UsageError
 from evenhand._estimate import Evidence, evidence
 from evenhand._judge import judge, tolerance_of
 from evenhand._labels import Attribute, Label
+from evenhand._largest import largest, span_at
 from evenhand._model import Estimate, Finding, Span
 from evenhand.measures.row import ContrastName, Measure, null_of
 from evenhand.stats.interval import Inference
@@ -317,141 +319,12 @@ def _over(claim: Claim[S], pairs: Sequence[Pair[S]]) -> Claim[_Whole]:
     return Claim(name=claim.name, infer=lambda _a, _b, level: pooled(pairs, level), contrast=claim.contrast)
 
 
-# --- the largest of several gaps
-# ------------------------------------------------------------------------------------
+# --- the widest of all gaps
+# -----------------------------------------------------------------------------------------
 
 
-def largest(
-    parts: Sequence[Evidence],
-    measure: str,
-    *,
-    simultaneous: Callable[[Evidence, float], Span | None] | None = None,
-    p_value: float | None = None,
-    tests: int | None = None,
-    turned: bool = False,
-) -> Evidence:
-    """The largest of several gaps: its interval pays for the choice at the one end, and for all of them at
-    the other.
-
-    The lower end is the largest simultaneous lower bound, the upper end the largest unadjusted upper bound
-    of any
-    component: beyond the tolerance if one of them surely is, within it only if every one is
-    (intersection–union, Berger & Hsu 1996). The component shown is the one with the largest gap in units of
-    its error. A component without an interval forbids `within tolerance`, and is named.
-
-    Args:
-        simultaneous: interval of a component that holds for all of them; Bonferroni's by default.
-        p_value: of the whole; Bonferroni's by default. tests: what the choice costs, the number of parts by
-            default. turned: whether the sides may change places, so that a difference is told as a positive
-            one and a ratio as the smaller over the larger; not where they are held against a reference.
-    """
-    known = [part for part in parts if part.interval is not None and part.estimate.value is not None]
-    if len(parts) == 1 or not known:
-        return parts[0]
-    count = tests or len(parts)
-    each = simultaneous or (lambda part, level: _at(part, 1.0 - (1.0 - level) / count))
-    shown = max(known, key=_strength)
-    e, ratio = shown.estimate, shown.estimate.contrast == "ratio"
-
-    told = _turned(shown) if turned and _backwards(shown) != ratio else shown
-    down = _backwards(told)
-
-    def sized(level: float) -> Span | None:
-        """(smallest, largest) that the gap can be; ratios as the smaller over the larger."""
-        near = [_near(s, ratio) for part in known if (s := each(part, level)) is not None]
-        far = [_far(s, ratio) for part in known if (s := _at(part, level)) is not None]
-        if not near or not far:
-            return None
-        return (min(far), max(min(near), min(far))) if ratio else (min(max(near), max(far)), max(far))
-
-    def ends(level: float) -> Span | None:
-        found = sized(level)
-        if found is None or ratio == down:
-            return found
-        low, high = found
-        return (1.0 / high, 1.0 / low if low > 0 else float("inf")) if ratio else (-high, -low)
-
-    def inside(level: float) -> Span | None:
-        found = sized(level)
-        if found is None:
-            return None
-        return (
-            (found[0], 1.0 / found[0] if found[0] > 0 else float("inf")) if ratio else (-found[1], found[1])
-        )
-
-    ps = [part.estimate.p_value for part in known if part.estimate.p_value is not None]
-    whole = p_value if p_value is not None else min(1.0, min(ps) * count) if ps else None
-    plain = ends(e.level)
-    missing = [part.estimate.group for part in parts if part not in known]
-    return replace(
-        told,
-        interval=ends,
-        inside=inside,
-        log=ratio and shown.log,
-        incomplete=f"{', '.join(missing[:5])} ({parts[0].estimate.measure})" if missing else None,
-        tests=count,
-    ).with_estimate(
-        measure=measure,
-        low=None if plain is None else plain[0],
-        high=None if plain is None else plain[1],
-        p_value=whole,
-        method=f"{e.method}; the largest of {len(parts)} gaps: lower end corrected for the choice, upper"
-        " end of every gap",
-    )
-
-
-def _at(part: Evidence, level: float) -> Span | None:
-    return None if part.interval is None else part.interval(level)
-
-
-def _near(span: Span, ratio: bool) -> float:
-    """The smallest gap in an interval, whichever its direction; ratios as the smaller over the larger."""
-    low, high = span
-    if ratio:
-        return high if high < 1 else 1.0 / low if low > 1 else 1.0
-    return low if low > 0 else -high if high < 0 else 0.0
-
-
-def _far(span: Span, ratio: bool) -> float:
-    """The largest gap in an interval, whichever its direction."""
-    low, high = span
-    if ratio:
-        return min(max(low, 0.0), 1.0 / high if high > 0 else 0.0)
-    return max(abs(low), abs(high))
-
-
-def _strength(part: Evidence) -> float:
-    """The gap in units of the arm of its interval that points to no difference."""
-    e, null = part.estimate, null_of(part.estimate.contrast)
-    if e.value is None or e.low is None or e.high is None:
-        return -1.0
-    arm = e.value - e.low if e.value > null else e.high - e.value
-    if e.contrast == "ratio" and e.value > 0 and e.low > 0:
-        arm = abs(float(np.log(e.value / e.low))) if e.value > 1 else abs(float(np.log(e.high / e.value)))
-        return abs(float(np.log(e.value))) / max(arm, 1e-300)
-    return abs(e.value - null) / max(arm, 1e-300)
-
-
-def _backwards(part: Evidence) -> bool:
-    """A negative difference, or a ratio below 1."""
-    return (part.estimate.value or 0.0) < null_of(part.estimate.contrast)
-
-
-def _turned(part: Evidence) -> Evidence:
-    """The same gap told from the other side."""
-    e = part.estimate
-    value = e.value or 0.0
-    return replace(
-        part.with_estimate(
-            group=e.reference,
-            reference=e.group,
-            value=(1.0 / value if value else None) if e.contrast == "ratio" else -value,
-            statistic=None if e.statistic is None else -e.statistic,
-            n_group=e.n_reference,
-            n_reference=e.n_group,
-        ),
-        sides=None if part.sides is None else (part.sides[1], part.sides[0]),
-    )
+MOST_SEARCHED = 12
+"""Groups of which every pair is looked at; of more, those that can be the widest."""
 
 
 def widest_of(
@@ -463,7 +336,7 @@ def widest_of(
         return []
     k = len(sides)
     pairs, left_out = every_pair(sides), ""
-    if claim.alone is not None:
+    if claim.alone is not None and k > MOST_SEARCHED:
         pairs, left_out = _promising(sides, [claim.alone(side) for side in sides])
     parts = [evidence_of(claim, a, b, level=level, given=given) for a, b in pairs]
     if not parts:
@@ -472,7 +345,7 @@ def widest_of(
     def ranged(part: Evidence, at: float) -> Span | None:
         e = part.estimate
         if not part.se or e.value is None:
-            return _at(part, 1.0 - (1.0 - at) / (k * (k - 1) / 2))
+            return span_at(part, 1.0 - (1.0 - at) / (k * (k - 1) / 2))
         reach = range_quantile(at, k, part.df) / np.sqrt(2) * part.se
         if part.log:
             return (e.value * float(np.exp(-reach)), e.value * float(np.exp(reach))) if e.value > 0 else None
@@ -490,22 +363,29 @@ def widest_of(
     return [replace(made.with_estimate(measure=name), incomplete=missing or None)]
 
 
+FEW_GROUPS, MOST_PAIRS = 16, 120
+"""Groups up to which every pair is looked at, and their pairs."""
+
+
 def _promising(
     sides: Sequence[S], alone: Sequence[tuple[float, float]], most: int = 12
 ) -> tuple[list[Pair[S]], str]:
     """The pairs that can be the widest, by size or in units of their error, and who cannot be compared.
 
-    Every other pair is nearer in both senses, so it decides neither end of the interval; linear searches
-    keep an audit of hundreds of groups short.
+    Up to `FEW_GROUPS` groups that is every pair. Beyond, those that come first by size, by size in units of
+    their error, by their upper and their lower ends, and by their error alone: what decides either end.
     """
     value, se = np.array(alone, dtype=float).reshape(-1, 2).T
     known = np.flatnonzero(np.isfinite(value) & np.isfinite(se))
+    most = MOST_PAIRS if len(known) <= FEW_GROUPS else most
     lost = [str(sides[i].label) for i in np.setdiff1d(np.arange(len(sides)), known)[:5]]
     gap = np.abs(value[known][:, None] - value[known])
     error = np.hypot(se[known][:, None], se[known])
+    size = np.array([sides[i].n for i in known.tolist()], dtype=float)
+    few = stdtrit(np.maximum(np.minimum(size[:, None], size) - 1.0, 1.0), 0.975)
     upper = np.triu(np.ones_like(gap, dtype=bool), 1)
     with np.errstate(all="ignore"):
-        scores = (np.where(error > 0, gap / error, 0.0), gap + 2 * error, gap - 3 * error)
+        scores = (np.where(error > 0, gap / error, 0.0), gap + few * error, gap - 3 * error, few * error)
     found: dict[tuple[int, int], None] = {}
     for score in scores:
         flat = np.argsort(np.where(upper, -score, np.inf), axis=None, kind="stable")[:most]
@@ -567,7 +447,9 @@ def worst_subgroup(
         ps = [part.estimate.p_value for part in parts if part.estimate.p_value is not None]
         p = float(-np.expm1(m * np.log1p(-min(min(ps), 1.0 - 1e-16)))) if ps else None
         name = f"{claim.name}, worst of {m} subgroups"
-        found = largest(parts, name, simultaneous=lambda part, level: _at(part, level ** (1 / m)), p_value=p)
+        found = largest(
+            parts, name, simultaneous=lambda part, level: span_at(part, level ** (1 / m)), p_value=p
+        )
         if found.interval is not None:
             items.append(found)
             bounds.append(claim.tolerance)

@@ -53,7 +53,7 @@ def simulate(
     judging = Judging(declared=Declared(tolerance=tolerances(0.02, 0.05), seed=seed), draws=300)
     done = resample(joint, judging, exact=False, images=images)
     found = findings(done, judging, items=[str(k) for k in range(items)])
-    claim = next(f for f in found if f.family == "amplification")
+    claim = next(f for f in found if f.primary)
     e = claim.estimate
     raw = next(f.estimate.value for f in found if f.estimate.measure == "mean bias amplification")
     assert e.low is not None

@@ -39,7 +39,7 @@ def test_strong_amplification_is_a_disparity() -> None:
     result = eh.audit_amplification(
         captions(3000, 1, man=0.65), captions(3000, 2, man=0.95, first=10_000), items=["tie", "dog"], **QUICK
     )
-    claim = next(f for f in result.findings if f.family == "amplification")
+    claim = next(f for f in result.findings if f.primary)
     assert claim.verdict == "disparity"
     assert claim.estimate.low is not None
     assert claim.estimate.low > 0.02
@@ -72,7 +72,7 @@ def test_three_captions_conclude_nothing_and_say_why() -> None:
     """Too little data is inconclusive, with the reason, and no interval is made up."""
     texts = ["a man with a tie", "a woman with a tie", "a man with a dog"]
     result = eh.audit_amplification(texts, texts, items=["tie"], min_support=1, **QUICK)
-    claim = next(f for f in result.findings if f.family == "amplification")
+    claim = next(f for f in result.findings if f.primary)
     assert claim.verdict == "inconclusive"
     assert "only 3 images" in str(claim.estimate.why_not)
     assert claim.estimate.low is None

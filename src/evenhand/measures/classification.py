@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from evenhand._model import Columns, FloatArray
-from evenhand.measures.contrasts import difference, label_ratio, larger_of, mean_of, rate_gap, ratio
+from evenhand.measures.contrasts import difference, label_ratio, larger_of, mean_of, rate_gap, ratio, whole
 from evenhand.measures.row import Measure, Sums
+from evenhand.stats import tails
 from evenhand.stats.histogram import Scores, auc
 from evenhand.stats.interval import Inference, bounds, tail
 from evenhand.stats.moments import Means
@@ -28,10 +29,6 @@ TERMS: Mapping[str, Callable[[Columns], FloatArray]] = {
     "ss": lambda c: c["y_score"] ** 2,
     "sy": lambda c: c["y_score"] * c["actual"],
 }
-
-
-def _one(_: Means) -> Any:
-    return 1.0
 
 
 def _fp(m: Means) -> Any:
@@ -48,10 +45,6 @@ def _tn(m: Means) -> Any:
 
 def _half(m: Means) -> Any:
     return (m["tp"] / m["act"] + _tn(m) / (1 - m["act"])) / 2
-
-
-def _mean_odds(m: Means) -> Any:
-    return (m["tp"] / m["act"] + _fp(m) / (1 - m["act"])) / 2
 
 
 def generalised_entropy(m: Means) -> Any:
@@ -94,7 +87,8 @@ def _average(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inferen
     if a.moments.units is None and b.moments.units is None:
         return mean_of(_odds(a, b, seed), level)
     # Those of the class and those who are not may be the same people, decided on several times.
-    return difference(row.with_(of=_mean_odds, cases=lambda m: m["act"]), a, b, level, seed)
+    smooth = row.with_(of=lambda m: (m["tp"] / m["act"] + _fp(m) / (1 - m["act"])) / 2, cases=BRIER.cases)
+    return difference(smooth, a, b, level, seed)
 
 
 LEAST_AUC = 10
@@ -131,7 +125,7 @@ IMPACT = Measure(
     name="disparate impact",
     terms=("sel",),
     hits=lambda m: m["sel"],
-    trials=_one,
+    trials=whole,
     infer=label_ratio,
     contrast="ratio",
     tolerance=0.8,
@@ -147,7 +141,7 @@ SELECTED = Measure(
     key="statistical parity",
     terms=("sel",),
     hits=lambda m: m["sel"],
-    trials=_one,
+    trials=whole,
     infer=rate_gap,
     tolerance=0.1,
     better="higher",
@@ -155,7 +149,7 @@ SELECTED = Measure(
     judged=False,
     least=1,
 )
-BASE = Measure(name="base rate", terms=("act",), hits=lambda m: m["act"], trials=_one, reference="P(y = 1)")
+BASE = Measure(name="base rate", terms=("act",), hits=lambda m: m["act"], trials=whole, reference="P(y = 1)")
 TPR = Measure(
     name="true positive rate",
     key="equal opportunity",
@@ -253,7 +247,7 @@ ACCURACY = Measure(
     name="accuracy",
     terms=("sel", "act", "tp"),
     hits=lambda m: m["tp"] + _tn(m),
-    trials=_one,
+    trials=whole,
     infer=rate_gap,
     tolerance=0.1,
     family="accuracy",
@@ -264,7 +258,7 @@ ERROR = Measure(
     name="error rate",
     terms=("sel", "act", "tp"),
     hits=lambda m: _fp(m) + _fn(m),
-    trials=_one,
+    trials=whole,
     better="lower",
     reference="P(ŷ ≠ y)",
 )
@@ -319,6 +313,7 @@ BRIER = Measure(
     better="lower",
     reference="E[(s − y)²]",
     judged=False,
+    cases=lambda m: np.minimum(m["act"], 1 - m["act"]),
     least=10,
 )
 BIAS = Measure(
@@ -329,6 +324,7 @@ BIAS = Measure(
     tolerance=0.1,
     family="accuracy",
     linear=True,
+    shape=tails.of_score_bias,
     reference="E[s] − P(y = 1): above 0 the scores promise too much",
     least=10,
 )
@@ -358,7 +354,7 @@ NEGATIVE_BALANCE = Measure(
     reference="E[s | y = 0] (Kleinberg, Mullainathan & Raghavan 2017)",
     judged=False,
     cases=lambda m: 1 - m["act"],
-    least=15,
+    least=30,
 )
 
 ROWS: tuple[Measure, ...] = tuple(row for row in list(globals().values()) if isinstance(row, Measure))

@@ -195,8 +195,8 @@ def _say(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> st
     bound = f"{tolerance[1]:g}"
     if verdict == "disparity":
         return (
-            f"{gap}: the outputs are shown to tie items to groups more tightly than the data did, by more than"
-            f" {bound}."
+            f"{gap}: the outputs are shown to tie items to groups more tightly than the data did, by more"
+            f" than {bound}."
         )
     if verdict == "gap" and e.value > 0:
         return f"{gap}: there is amplification; whether it exceeds {bound} is not settled."
@@ -204,7 +204,7 @@ def _say(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> st
         return f"{gap}: the outputs tie items to groups less tightly than the data did."
     if verdict == "within tolerance":
         return f"{gap}: whatever the amplification is, it is smaller than {bound}."
-    return f"{gap}: the data can tell neither: {e.n} items neither show amplification nor place it below {bound}."
+    return f"{gap}: the data can tell neither that there is amplification nor that it is below {bound}."
 
 
 def item_inference(done: Resampled, g: int, i: int, level: float) -> Inference:

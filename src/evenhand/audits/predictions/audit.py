@@ -26,7 +26,7 @@ from evenhand.audits.predictions.asked import (
 from evenhand.audits.predictions.class_cells import Positive
 from evenhand.audits.predictions.classification import labels
 from evenhand.audits.predictions.inputs import from_user
-from evenhand.audits.predictions.law import check_law
+from evenhand.audits.predictions.practice.law import check_law
 from evenhand.audits.predictions.regression import numbers
 from evenhand.audits.predictions.roles import (
     Column,
@@ -176,13 +176,13 @@ def audit_predictions(
     if replicates and (chosen == "classification" or lists is not None or named.unit is not None):
         text = "Only a regression table of independent rows is bootstrapped: intervals are closed forms."
         analysis.note("no-bootstrap", text)
-    analysis.settle(correction)
     told = {**asdict(named), "task": chosen, "quantiles": options.quantiles}
     told |= {"reference": dict(declared.reference), "tolerance": dict(declared.tolerance)}
     return analysis.result(
         audit="predictions",
         title=_title(data, y_pred, named),
         counts=counts,
+        correction=correction,
         provenance=provenance(audit_predictions, told, data={"table": given.digest(data)}),
     )
 

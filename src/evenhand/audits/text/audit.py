@@ -17,7 +17,7 @@ from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
 from evenhand._run import Progress, ask
 from evenhand._store import Journal
-from evenhand.audits.scores.claims import Question
+from evenhand.audits.scores.sides import Question
 from evenhand.audits.text.asking import classed, within_budget, within_limits
 from evenhand.audits.text.claims import compare_parts, grouped, ranked, score_of
 from evenhand.audits.text.designs import Design, TermsGiven, design
@@ -164,8 +164,8 @@ def audit_text(
     evidence = compare_parts(observations, made, question, analysis, threshold)
     note_run(asked, observations, name, analysis)
     add_examples(observations, made, evidence, name, analysis)
-    analysis.settle(correction)
     return analysis.result(
+        correction=correction,
         audit="text",
         title=f"{chosen.id}: {name} by {', '.join(made.attributes)}",
         counts={"probes": len(observations), "failed": asked.failed, **made.counts},
