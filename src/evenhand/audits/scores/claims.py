@@ -26,7 +26,7 @@ from evenhand._labels import OTHERS, Label, grouping
 from evenhand._largest import largest
 from evenhand._model import BoolArray, Estimate, Finding, IntArray, Observations
 from evenhand.measures.scores import MEAN_SCORE
-from evenhand.stats.crossed import Component, difference
+from evenhand.stats.crossed import LEAST_UNITS, Component, difference
 from evenhand.stats.few_units import Few, few, unit_means, units_for, widened
 from evenhand.stats.influence import carried, outlying
 from evenhand.stats.interval import Inference, from_standard_error, quantile
@@ -120,9 +120,6 @@ def mean_claim(
 
 ALARM = 0.05
 """p below which an outlier, or a gap, is worth a word about what carries it."""
-LEAST_UNITS = 4
-"""Units that each group needs of a dimension that is nested in the groups (names): below there is no
-verdict."""
 
 
 @dataclass(frozen=True, kw_only=True)
