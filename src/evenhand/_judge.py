@@ -144,7 +144,7 @@ def spans(item: Evidence, claims: int) -> tuple[Span | None, Span | None]:
 def place(
     item: Evidence, tolerance: Span, outer: Span | None, inner: Span | None, claims: int = 1
 ) -> Verdict:
-    """Where the intervals lie (`shown`). A p by another (exact, rank) method must agree that there is a gap."""
+    """Where the intervals lie. A p by another (exact, rank) method must agree that there is a gap."""
     if outer is None or item.estimate.value is None or not outer[0] < outer[1]:
         return "inconclusive"
     agreed = item.estimate.p_value is None or item.estimate.p_value * claims <= 1.0 - item.estimate.level
@@ -157,8 +157,8 @@ def shown(outer: Any, inner: Any, tolerance: Span, null: float) -> tuple[tuple[V
     """The rule: verdicts in their order, and whether the intervals show them; the first that holds counts.
 
     Args:
-        outer, inner: (low, high), as numbers or as arrays of them: a design asks of all samples at once what an
-            audit asks of one.
+        outer, inner: (low, high), as numbers or as arrays of them: a design asks of all samples at once what
+            an audit asks of one.
 
     >>> [verdict for verdict, holds in shown((0.02, 0.2), (0.03, 0.19), (-0.1, 0.1), 0.0) if holds]
     ['gap']
@@ -182,8 +182,8 @@ def chances(
 ) -> dict[Verdict, float]:
     """The chance of each verdict, where the truth is `gap` and its estimate has this standard error.
 
-    For ratios gap, se, tolerance and null are logarithms. The estimate is normal, its squared standard error a
-    χ² of `df` degrees of freedom (None: known); given that error, each verdict is a set of intervals of the
+    For ratios gap, se, tolerance and null are logarithms. The estimate is normal, its squared standard error
+    a χ² of `df` degrees of freedom (None: known); given that error, each verdict is a set of intervals of the
     estimate.
 
     >>> {verdict: round(chance, 3) for verdict, chance in chances(0.0, 0.03, 38, (-0.1, 0.1)).items()}
@@ -194,10 +194,9 @@ def chances(
     errors, weight = spread_of_errors(df)
     wide = se * errors[:, None] * quantile(1.0 - alpha / 2, df)
     narrow = se * errors[:, None] * quantile(1.0 - alpha, df)
-    turns = np.hstack(
-        [c + s * wide for c in (null, low, high) for s in (-1, 1)] + [low + narrow, high - narrow]
-    )
-    ends = np.sort(np.hstack([turns, np.full_like(wide, gap - 40 * se), np.full_like(wide, gap + 40 * se)]))
+    turns = [c + s * wide for c in (null, low, high) for s in (-1, 1)]
+    far = [np.full_like(wide, gap + s * 40 * se) for s in (-1, 1)]
+    ends = np.sort(np.hstack([*turns, low + narrow, high - narrow, *far]))
     middle = (ends[:, 1:] + ends[:, :-1]) / 2
     mass = np.diff(ndtr((ends - gap) / se)) * weight[:, None]
     held = shown((middle - wide, middle + wide), (middle - narrow, middle + narrow), tolerance, null)
