@@ -200,12 +200,18 @@ def chances(
     middle = (ends[:, 1:] + ends[:, :-1]) / 2
     mass = np.diff(ndtr((ends - gap) / se)) * weight[:, None]
     held = shown((middle - wide, middle + wide), (middle - narrow, middle + narrow), tolerance, null)
-    found: dict[Verdict, float] = {}
-    rest = np.ones_like(middle, dtype=bool)
-    for verdict, holds in held:
-        found[verdict] = float(mass[holds & rest].sum())
-        rest &= ~holds
+    found: dict[Verdict, float] = {v: float(mass[holds].sum()) for v, holds in first_shown(held)}
     return {**found, "inconclusive": max(0.0, 1.0 - sum(found.values()))}
+
+
+def first_shown(held: Sequence[tuple[Verdict, Any]]) -> list[tuple[Verdict, Any]]:
+    """Where each verdict is the first that holds."""
+    free: Any = True
+    found: list[tuple[Verdict, Any]] = []
+    for verdict, holds in held:
+        found.append((verdict, holds & free))
+        free = free & ~holds
+    return found
 
 
 def reach_of(item: Evidence, tolerance: Span, claims: int, wanted: float = 0.8) -> float | None:
