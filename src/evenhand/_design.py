@@ -6,9 +6,9 @@ A `Drawn` says how exactly a gap would be known; what the chances are then is th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -21,6 +21,7 @@ from evenhand._result import Result
 from evenhand._sample import Crossed, Drawn, Error, Means, Paired, Rates, Redrawn
 from evenhand.measures.row import null_of
 from evenhand.stats.interval import quantile
+from evenhand.stats.power import power
 from evenhand.stats.studentized import range_quantile
 
 if TYPE_CHECKING:
@@ -32,8 +33,11 @@ STEPS = tuple(step / 20 for step in range(41))
 """True gaps of a design's curve, in tolerances."""
 TOLD = (0.0, 0.5, 1.0, 1.5, 2.0)
 """Those that are printed."""
+MOST_GROUPS = 60
 DRAWS = 10_000
 """Samples, at most, from which the chances of the widest of several gaps are counted."""
+REACHED = 0.8
+"""Chance that the gap of a finding's `detectable` has."""
 RANGE = 0.05
 """Tail on each side of a pilot's variance: the range of chances is that of its 90 % interval."""
 
@@ -54,7 +58,7 @@ OUTSIDE: Mapping[str, Span] = {
     "n": (1.0, math.inf),
     "n_reference": (1.0, math.inf),
     "texts": (1.0, math.inf),
-    "groups": (2.0, 61.0),
+    "groups": (2.0, MOST_GROUPS + 1.0),
     "rate": (1e-9, 1.0),
 }
 """Where the numbers of a sample lie."""
@@ -92,22 +96,47 @@ class Chances:
     """What a design will say, before any data: the chance of each verdict by the true gap.
 
     Args:
-        title: the design in words. ratio: whether gaps are ratios. tolerance, level, claims: as declared.
-        detectable: the smallest gap called a disparity with probability `wanted`; None where there is none.
-        curve: true gap → verdict → chance.
-        cheapest: for each of two wishes, the smallest design like this one that grants it; None where none
-            does.
+        sample: what is drawn. tolerance: as declared. held: the same on the scale of the estimate.
+        null: no difference. aim: the true gap at which a disparity is to be found. pilot_df: of the spread.
     """
 
-    title: str
-    ratio: bool
+    sample: Drawn
     tolerance: Span
-    level: float
-    claims: int
-    wanted: float
-    detectable: float | None
-    curve: Mapping[float, Mapping[Verdict, Chance]]
-    cheapest: Mapping[str, str | None]
+    held: Held
+    null: float
+    aim: float
+    pilot_df: float | None
+
+    @property
+    def claims(self) -> float:
+        """Primary claims that share the error."""
+        return self.held.claims
+
+    @cached_property
+    def curve(self) -> Mapping[float, Mapping[Verdict, Chance]]:
+        """True gap → verdict → chance, from no gap to twice the tolerance."""
+        truths = [step * self.held.tolerance[1] for step in STEPS]
+        return {self._told(g): self.held.ranged(self.sample, g, self.pilot_df) for g in truths}
+
+    @cached_property
+    def detectable(self) -> float | None:
+        """The smallest gap called a disparity with the chance wanted; None where there is none."""
+        reach = self.held.reach(self.sample)
+        return None if reach is None else self._told(reach)
+
+    @cached_property
+    def cheapest(self) -> Mapping[str, str | None]:
+        """For each of two wishes the smallest design like this one that grants it; None where none does."""
+        what = f"a {'ratio' if self.sample.log else 'gap'} of {self._told(self.aim):.3g}"
+        share = _percent(self.held.wanted)
+        return {
+            f"within tolerance at no gap, {share}": self.held.cheapest(self.sample, 0.0, "within tolerance"),
+            f"disparity at {what}, {share}": self.held.cheapest(self.sample, self.aim, "disparity"),
+        }
+
+    def _told(self, gap: float) -> float:
+        """A gap as a reader sees it: ratios as the smaller over the larger."""
+        return math.exp(-gap) if self.sample.log else gap + self.null
 
     def table(self) -> pyarrow.Table:
         """One row a true gap: the chance of each verdict, with its range where there is one."""
@@ -138,7 +167,7 @@ class Chances:
         ranged = any(c.low is not None for at in self.curve.values() for c in at.values())
         encode = {"x": "true gap", "y": "chance", "color": "verdict"}
         return Exhibit.of(
-            f"Chance of each verdict: {self.title}",
+            f"Chance of each verdict: {self.sample}",
             rows,
             columns=["true gap", "verdict", "chance", *(("low", "high") if ranged else ())],
             note=f"Tolerance {self.tolerance[0]:g} to {self.tolerance[1]:g}, {self._said()}.",
@@ -147,14 +176,16 @@ class Chances:
         )
 
     def _said(self) -> str:
-        return f"{self.claims} primary claim{'s' * (self.claims != 1)} at {100 * self.level:g} %"
+        if isinstance(self.sample, Redrawn):
+            return f"judged as in the audit at {100 * self.held.level:g} %"
+        return f"{self.claims:g} primary claim{'s' * (self.claims != 1)} at {100 * self.held.level:g} %"
 
     def __repr__(self) -> str:
         bounds = f"{self.tolerance[0]:g} to {self.tolerance[1]:g}"
         gaps = list(self.curve)
         told = [gaps[STEPS.index(step)] for step in TOLD]
-        lines = [f"{self.title}; tolerance {bounds}, {self._said()}"]
-        lines.append(_row("true ratio" if self.ratio else "true gap", [f"{gap:.3g}" for gap in told]))
+        lines = [f"{self.sample}; tolerance {bounds}, {self._said()}"]
+        lines.append(_row("true ratio" if self.sample.log else "true gap", [f"{gap:.3g}" for gap in told]))
         lines += [_row(verdict, [str(self.curve[gap][verdict]) for gap in told]) for verdict in VERDICTS]
         lines += [f"{wish}: {design or 'by no such design'}" for wish, design in self.cheapest.items()]
         return "\n".join(lines)
@@ -169,7 +200,7 @@ def design(
     *,
     tolerance: float | Sequence[float] | None = None,
     level: float = 0.95,
-    claims: int = 1,
+    claims: float = 1,
     wanted: float = 0.8,
     gap: float | None = None,
     pilot_df: float | None = None,
@@ -222,35 +253,15 @@ def design(
         known = finding.tolerance or (0.0, 0.0)
         bounds = known if tolerance is None else tolerance_of(tolerance, ratio=made.log)
         claims, pilot_df, level = _claims(finding, redrawn), redrawn.df, finding.estimate.level
-    scale = math.log if made.log else float
     if not bounds[0] < bounds[1] or (made.log and bounds[0] <= 0):
         raise UsageError("bad-tolerance", "a tolerance of one point decides nothing", given=bounds)
-    asked = Held(
-        tolerance=(scale(bounds[0]) - null, scale(bounds[1]) - null),
-        level=level,
-        claims=claims,
-        wanted=wanted,
-    )
-    step = asked.tolerance[1]
-    truths = [s * step for s in STEPS]
-    # Ratios are told as the smaller over the larger.
-    name: Callable[[float], float] = (lambda g: math.exp(-g)) if made.log else (lambda g: g + null)
-    aim = 2 * step if gap is None else abs(scale(gap) - null)
-    place = f"a ratio of {name(aim):.3g}" if made.log else f"a gap of {name(aim):.3g}"
-    return Chances(
-        title=str(made),
-        ratio=made.log,
-        tolerance=bounds,
-        level=level,
-        claims=claims,
-        wanted=wanted,
-        detectable=None if (reach := asked.reach(made)) is None else name(reach),
-        curve={name(g): asked.ranged(made, g, pilot_df) for g in truths},
-        cheapest={
-            f"within tolerance at no gap, {_percent(wanted)}": asked.cheapest(made, 0.0, "within tolerance"),
-            f"disparity at {place}, {_percent(wanted)}": asked.cheapest(made, aim, "disparity"),
-        },
-    )
+    # Of ratios the one below 1 is told: a positive gap is a small ratio.
+    ends = (-math.log(bounds[1]), -math.log(bounds[0])) if made.log else (bounds[0] - null, bounds[1] - null)
+    if not ends[0] < 0 < ends[1]:
+        raise UsageError("bad-tolerance", "no difference lies outside of the tolerance", given=bounds)
+    aim = 2 * ends[1] if gap is None else abs(math.log(gap) if made.log else gap - null)
+    held = Held(tolerance=ends, level=level, claims=claims, wanted=wanted)
+    return Chances(sample=made, tolerance=bounds, held=held, null=null, aim=aim, pilot_df=pilot_df)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -259,7 +270,7 @@ class Held:
 
     tolerance: Span
     level: float
-    claims: int
+    claims: float
     wanted: float
 
     def of(self, sample: Drawn, gap: float, times: float = 1.0) -> dict[Verdict, float]:
@@ -374,6 +385,18 @@ def _sample(kind: Kind, given: Mapping[str, Any]) -> Rates | Means | Paired | Cr
     return made(**given)
 
 
+def of_result(result: Result) -> Iterator[str]:
+    """For each primary claim, what a design like that of these data has as chances; the data's own gaps stay
+    unsaid."""
+    for finding in result.primary:
+        try:
+            yield f"{design(finding)!r}\n"
+        except UsageError:
+            e = finding.estimate
+            why = e.why_not or "no interval that more data would narrow"
+            yield f"{e.measure}, {e.group} and {e.reference}: {why}\n"
+
+
 def _scarcest(result: Result) -> Finding:
     """The primary finding that knows least."""
 
@@ -406,15 +429,29 @@ def again(finding: Finding) -> tuple[Redrawn, float]:
     return Redrawn(se=arm / quantile(0.5 + e.level / 2, e.df), df=e.df, log=log, title=title), null
 
 
-def _claims(finding: Finding, sample: Redrawn) -> int:
-    """As how many claims the finding was judged: what its simultaneous interval was widened for."""
+def _claims(finding: Finding, sample: Redrawn) -> float:
+    """As how many claims the finding was judged, what a maximum was picked from among them.
+
+    Said by the gap that it calls detectable; else by how much its simultaneous interval was widened, on the
+    side that points away from no difference (the other one ends there, where the interval is a maximum's).
+    """
+    from scipy.optimize import brentq
     from scipy.special import ndtr, stdtr
 
-    e, outer = finding.estimate, finding.simultaneous
+    e, outer, known = finding.estimate, finding.simultaneous, finding.tolerance
+    alpha, scale = 1.0 - e.level, math.log if sample.log else float
+    if finding.detectable is not None and known is not None:
+        over = scale(finding.detectable) - scale(known[1]) + (0.0 if sample.log else null_of(e.contrast))
+
+        def missing(log_claims: float) -> float:
+            found = power(over, sample.se, df=sample.df, alpha=alpha / math.exp(log_claims))
+            return found - REACHED
+
+        return 1.0 if missing(0.0) <= 0 else float(np.exp(brentq(missing, 0.0, 20.0)))
     if outer is None or e.value is None or (sample.log and outer[0] <= 0):
-        return 1
-    value, low, high = (math.log(v) if sample.log else v for v in (e.value, *outer))
+        return 1.0
+    value, low, high = (scale(v) for v in (e.value, *outer))
     null = 0.0 if sample.log else null_of(e.contrast)
-    c = (value - low if value >= null else high - value) / sample.se
-    alpha = 2.0 * float(ndtr(-c) if e.df is None else stdtr(e.df, -c))
-    return max(1, round((1.0 - e.level) / max(alpha, 1e-12)))
+    c = (high - value if value >= null else value - low) / sample.se
+    tail = 2.0 * float(ndtr(-c) if e.df is None else stdtr(e.df, -c))
+    return max(1.0, alpha / max(tail, 1e-12))
