@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from evenhand.audits.amplification.balance import Balanced, balance
     from evenhand.audits.attack.audit import attack
     from evenhand.audits.predictions.audit import audit_predictions
-    from evenhand.audits.predictions.notebook import regression_table
+    from evenhand.audits.predictions.practice.notebook import regression_table
     from evenhand.audits.scores.audit import audit_scores
     from evenhand.audits.text.audit import audit_text
     from evenhand.measures.row import Measure
@@ -77,7 +77,7 @@ _PUBLIC: dict[str, str] = {
     "design": "evenhand._design",
     "measures": "evenhand.measures",
     "merge": "evenhand._changes",
-    "regression_table": "evenhand.audits.predictions.notebook",
+    "regression_table": "evenhand.audits.predictions.practice.notebook",
     "rewrite": "evenhand.plans",
     "sklearn": "evenhand.sklearn",
     "subject": "evenhand.subjects",

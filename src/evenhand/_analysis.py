@@ -60,7 +60,7 @@ class Analysis:
         complete: bool = True,
         correction: Correction = "single-step",
     ) -> Result:
-        """What the door of an audit returns: primary claims judged; the other arguments are those of a `Result`."""
+        """What the door of an audit returns, its primary claims judged; arguments are those of a `Result`."""
         self.settle(correction)
         return Result(
             audit=audit,

@@ -257,7 +257,9 @@ def told(finding: Finding, item: Evidence) -> str:
     )
     span = outer if finding.verdict != "within tolerance" or inner is None else inner
     level = e.level if span is outer else 2 * e.level - 1
-    interval = f"{100 * level:g} % interval {_number(span[0], signed)} to {_number(span[1], signed)}"
+    edges = (null_of(e.contrast), *tolerance)
+    low, high = (_number(end, signed, edges) for end in span)
+    interval = f"{100 * level:g} % interval {low} to {high}"
     text = f"{fact} ({interval}){_judgement(finding, tolerance)}"
     if finding.verdict in ("inconclusive", "gap"):
         text += _what_would_decide(finding, item)
@@ -317,7 +319,23 @@ def _size(finding: Finding) -> str:
     return f"gap of {reach:.3g}"
 
 
-def _number(value: float, signed: bool) -> str:
-    """Three digits after the point, more where the number is small."""
+def _number(value: float, signed: bool, edges: Sequence[float] = ()) -> str:
+    """Three digits after the point, more where the number is small or would be rounded across an edge.
+
+    Args:
+        edges: no difference and the ends of the tolerance: a printed end lies on its true side of each.
+    """
+    if abs(value) < TINY:
+        value = 0.0
     digits = 3 if abs(value) >= 0.01 or value == 0 else min(12, 2 - math.floor(math.log10(abs(value))))
+    while digits < 12 and any(_crosses(value, round(value, digits), edge) for edge in edges):
+        digits += 1
     return f"{value:{'+' if signed else ''},.{digits}f}".replace("-", "−")
+
+
+def _crosses(value: float, rounded: float, edge: float) -> bool:
+    return value != edge and (rounded == edge or (rounded - edge) * (value - edge) < 0)
+
+
+TINY = 1e-12
+"""Sizes below are rounding errors of sums."""

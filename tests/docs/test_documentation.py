@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,9 @@ def test_the_files_that_a_guide_to_the_code_names_are_there(guide: str) -> None:
     ]
     assert named
     assert gone == []
+
+
+def test_the_table_of_measures_is_written_from_the_rows() -> None:
+    """docs/reference/measures.md says what the audit does; `python tools/measures_page.py` writes it."""
+    program = runpy.run_path(str(ROOT / "tools" / "measures_page.py"))
+    assert program["PAGE"].read_text(encoding="utf-8") == program["page"]()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evenhand.plans import rewrite
@@ -54,6 +54,7 @@ def test_changes_account_for_every_difference(text: str, pronouns: str) -> None:
 @settings(max_examples=100, deadline=None)
 def test_only_the_name_changes_in_a_text_without_pronouns(noise: str) -> None:
     """Braces, percent signs and odd characters around the name come through a grid unchanged."""
+    assume(not rewrite(noise, pronouns="he").changes)  # hypothesis knows its English: THEY is a pronoun
     text = f"{noise} Arthur {noise}"
     grid = person_templates([text], "Arthur").grid(terms("names/weat-gender").where(gender="male"))
     assert grid.render(0) == rewrite(text, replace="Arthur", name="John", pronouns="he").text

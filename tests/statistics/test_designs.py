@@ -51,9 +51,9 @@ def audited(score: Any, groups: Any) -> eh.Result:
     ("names", "texts", "gap", "sd"),
     [
         ((20, 20), 40, 0.15, (0.05, 0.05, 0.2)),
-        ((20, 20), 40, 0.2, (0.05, 0.05, 0.2)),
-        ((8, 8), 10, 0.0, (0.05, 0.05, 0.1)),
-        ((5, 20), 40, 0.0, (0.05, 0.05, 0.1)),
+        pytest.param((20, 20), 40, 0.2, (0.05, 0.05, 0.2), marks=pytest.mark.slow),
+        pytest.param((8, 8), 10, 0.0, (0.05, 0.05, 0.1), marks=pytest.mark.slow),
+        pytest.param((5, 20), 40, 0.0, (0.05, 0.05, 0.1), marks=pytest.mark.slow),
     ],
 )
 def test_names_crossed_with_texts(
@@ -113,6 +113,7 @@ def test_two_rates(ratio: float) -> None:
     agrees(eh.design("rates", n=400, rate=0.4), ratio, audit, 300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [0.0, 0.4])
 def test_two_standardised_means(gap: float) -> None:
     """The chances of a standardised mean difference of unequal groups."""

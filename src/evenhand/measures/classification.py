@@ -16,6 +16,7 @@ import numpy as np
 from evenhand._model import Columns, FloatArray
 from evenhand.measures.contrasts import difference, label_ratio, larger_of, mean_of, rate_gap, ratio
 from evenhand.measures.row import Measure, Sums
+from evenhand.stats import tails
 from evenhand.stats.histogram import Scores, auc
 from evenhand.stats.interval import Inference, bounds, tail
 from evenhand.stats.moments import Means
@@ -311,6 +312,7 @@ BRIER = Measure(
     better="lower",
     reference="E[(s − y)²]",
     judged=False,
+    cases=lambda m: np.minimum(m["act"], 1 - m["act"]),
     least=10,
 )
 BIAS = Measure(
@@ -321,6 +323,7 @@ BIAS = Measure(
     tolerance=0.1,
     family="accuracy",
     linear=True,
+    shape=tails.of_score_bias,
     reference="E[s] − P(y = 1): above 0 the scores promise too much",
     least=10,
 )
@@ -350,7 +353,7 @@ NEGATIVE_BALANCE = Measure(
     reference="E[s | y = 0] (Kleinberg, Mullainathan & Raghavan 2017)",
     judged=False,
     cases=lambda m: 1 - m["act"],
-    least=15,
+    least=30,
 )
 
 ROWS: tuple[Measure, ...] = tuple(row for row in list(globals().values()) if isinstance(row, Measure))

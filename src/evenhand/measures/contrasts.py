@@ -31,7 +31,7 @@ MOST_FISHER = 100_000
 def difference(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     """Value of the group minus that of the reference, t interval with Welch–Satterthwaite df."""
     one, two = a.moments, b.moments
-    (x, s), (y, t) = _error(row, one), _error(row, two)
+    (x, s), (y, t) = _errors(row, one, two)
     welch = row.linear and row.terms == ("p",)
     method = "difference of means, Welch's t" if welch else f"difference of {row.name}, delta method"
     return _from_parts(row, x - y, (s, t), (one, two), level, method)
@@ -40,7 +40,7 @@ def difference(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Infer
 def ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     """Ratio of two positive values, interval and p on the log scale."""
     one, two = a.moments, b.moments
-    (x, s), (y, t) = _error(row, one), _error(row, two)
+    (x, s), (y, t) = _errors(row, one, two)
     method = f"ratio of {row.name}, delta method on the log scale"
     if not (x > 0 and y > 0):
         why = _why(row, one, two) or "a value is 0 or undefined, so the ratio has no scale"
@@ -69,6 +69,10 @@ def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
         gradient(lambda y: together(left, y, n, m), right),
     )
     s, t = (max(_delta(f, row.terms, slope), 0.0) ** 0.5 for f, slope in zip((one, two), slopes, strict=True))
+    if row.shape is not None:
+        plain = (_mean_error(row, one), _mean_error(row, two))
+        wide = tails.allowing_for_skewness(plain, (n, m), (row.shape(one), row.shape(two)))
+        s, t = (e * w / p if p > 0 else e for e, w, p in zip((s, t), wide, plain, strict=True))
     found = _from_parts(row, value, (s, t), (one, two), level, method)
     if found.low is None:
         return found
@@ -76,19 +80,32 @@ def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     return found.with_(p_value=difference(means, a, b, level, seed).p_value)
 
 
+def _mean_error(row: Measure, m: Moments) -> float:
+    """Standard error of the mean of the first term."""
+    return estimate(lambda means: means[row.terms[0]], m)[1]
+
+
 def _delta(m: Moments, terms: tuple[str, ...], slope: Any) -> float:
     at = [m.names.index(name) for name in terms]
     return float(slope @ m.covariance()[np.ix_(at, at)] @ slope)
 
 
-def _error(row: Measure, m: Moments) -> tuple[float, float]:
-    """Value and standard error; curved functions of means are widened by n/(n − 4), and by heavy tails."""
-    value, se = estimate(row.value, m)
-    n = m.n_effective
-    if row.linear or n <= 5:
-        return value, se
-    excess = 1.0 if row.tails is None else tails.widening(row.tails(m), n)
-    return value, se * float(np.sqrt(n / (n - 4))) * excess
+def _errors(row: Measure, a: Moments, b: Moments) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Value and standard error of both groups; curved functions of means are widened by n/(n − 4) and by the
+    heavier tails of the two, means by what skewness hides."""
+    (x, s), (y, t) = estimate(row.value, a), estimate(row.value, b)
+    n, m = a.n_effective, b.n_effective
+    if row.shape is not None:
+        s, t = tails.allowing_for_skewness((s, t), (n, m), (row.shape(a), row.shape(b)))
+    if not row.linear:
+        excess = 0.0 if row.tails is None else max(row.tails(a), row.tails(b))
+        s, t = tails.borrowing((s, t), (n, m), excess, (x, y) if row.is_ratio else (1.0, 1.0))
+        s, t = (e * _curved(size, excess) for e, size in ((s, n), (t, m)))
+    return (x, s), (y, t)
+
+
+def _curved(n: float, excess: float) -> float:
+    return 1.0 if n <= 5 else float(np.sqrt(n / (n - 4))) * tails.widening(excess, n)
 
 
 def _why(row: Measure, a: Moments, b: Moments) -> str | None:
@@ -140,12 +157,17 @@ def from_log(found: Inference) -> Inference:
 
 def correlations(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     """Difference of correlations r(y, ŷ): Fisher's z test, Zou's interval."""
-    one, two = (correlation_of(row, side.moments, level) for side in (a, b))
+    excess = 0.0 if row.tails is None else max(row.tails(side.moments) for side in (a, b))
+    one, two = (correlation_of(row, side.moments, level, excess) for side in (a, b))
     return correlation_difference(one, two, level=level)
 
 
-def correlation_of(row: Measure, m: Moments, level: float) -> Inference:
-    """Pearson's r of outcomes and predictions with Fisher's z interval, from moments."""
+def correlation_of(row: Measure, m: Moments, level: float, excess: float = 0.0) -> Inference:
+    """Pearson's r of outcomes and predictions with Fisher's z interval, from moments.
+
+    Args:
+        excess: least excess kurtosis of what its error rests on.
+    """
     method = "Pearson's r, Fisher's z interval (the wider of the normal and the delta method's error)"
     with np.errstate(all="ignore"):
         r = float(row.value({k: np.float64(v) for k, v in m.means.items()}))
@@ -159,7 +181,8 @@ def correlation_of(row: Measure, m: Moments, level: float) -> Inference:
     _, plain = estimate(row.value, m)
     if np.isfinite(plain):
         # Fisher's error is that of normal data; skewed or heteroscedastic data have a larger one.
-        widening = 1.0 if row.tails is None else tails.widening(row.tails(m), m.n_effective)
+        own = 0.0 if row.tails is None else row.tails(m)
+        widening = tails.widening(max(own, excess), m.n_effective)
         se = max(se, plain / (1 - r**2) * widening)
     low, high = bounds(float(np.arctanh(r)), se, level=level)
     df = m.n_effective - 2

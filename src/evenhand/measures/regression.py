@@ -151,6 +151,7 @@ MEAN = Measure(
     top=True,
     widest=True,
     pooled=True,
+    shape=tails.of_predictions,
     reference="E[ŷ]",
     judged=False,
 )
@@ -169,6 +170,7 @@ STANDARDISED = Measure(
     tolerance=0.2,
     top=True,
     worst=True,
+    shape=tails.of_predictions,
     reference="Cohen's d: difference of means ÷ the standard deviation pooled with ddof 1 (Cohen 1988)",
     primary=True,
 )
@@ -235,6 +237,7 @@ MAE = Measure(
     family="accuracy",
     linear=True,
     better="lower",
+    shape=tails.of_absolute_errors,
     reference="E|ŷ − y|",
     judged=False,
 )
@@ -255,6 +258,7 @@ RESIDUAL = Measure(
     family="accuracy",
     least=2,
     linear=True,
+    shape=tails.of_residuals,
     reference="E[ŷ − y]: above 0 the model predicts too much",
     primary=True,
 )
@@ -278,6 +282,7 @@ INTERCEPT = Measure(
     unit="sd of outcomes",
     family="accuracy",
     least=30,
+    tails=tails.of_line,
     shifts=True,
     reference="the outcome that y = a + b·ŷ of the group gives at the average prediction of all rows (Cox"
     " 1958)",

@@ -66,6 +66,7 @@ class Measure:
             rate.
         least: cases of each side below which there is no interval.
         linear: a mean, whose delta variance needs no widening. tails: excess kurtosis that widens it further.
+        shape: second and third central moment of what a mean is of: skewness widens its error.
         log: its interval is made on the log scale, as every ratio's is. shifts: it moves with the origin of
             the scores.
         primary: the headline rests on it, unless the user says otherwise.
@@ -96,6 +97,7 @@ class Measure:
     least: int = 5
     linear: bool = False
     tails: Callable[[Moments], float] | None = None
+    shape: Callable[[Moments], tuple[float, float]] | None = None
     log: bool = False
     shifts: bool = False
     primary: bool = False

@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from evenhand._json import SCHEMA
+from evenhand._json import SCHEMA, SEVERITY
 from evenhand._model import Exhibit, Finding
 from evenhand.reports import words
 from evenhand.reports.charts import chart
@@ -116,7 +117,8 @@ def _top(result: Record) -> Part:
         words.counts_words(result),
         f"Made {cut(words.visible(made), 40)}" if isinstance(made, str) else "",
     ]
-    judged = [(n, verdict, verdict.replace(" ", "-")) for verdict, n in result.verdicts.items()]
+    counted = Counter(f.verdict for f in result.primary)
+    judged = [(counted[verdict], verdict, verdict.replace(" ", "-")) for verdict in SEVERITY]
     return {
         "title": title,
         "kind": words.kind(result),
@@ -187,7 +189,8 @@ def _card(f: Finding, axes: dict[tuple[str, str], Ruler], limits: Limits) -> Par
         "tone": (f.verdict or "none").replace(" ", "-"),
         "verdict": f.verdict or "not judged",
         "comparison": words.comparison(f),
-        "what": f"{words.visible(e.measure)}, {words.visible(e.contrast)}",
+        "what": f"{words.visible(e.measure)}, {words.visible(e.contrast)}"
+        + (", primary" if f.primary else ""),
         "sentence": cut(words.sentence(f), 2 * limits.cell),
         "rests_on": cut(words.visible(f.rests_on or ""), limits.cell),
         "picture": picture(f, axes[(e.measure, e.contrast)]),
@@ -227,8 +230,8 @@ def forest_of(findings: Sequence[Finding], title: str) -> Exhibit:
     columns: dict[str, list[Any]] = {
         "comparison": [words.comparison(f) for f in ordered],
         "estimate": [f.estimate.value for f in ordered],
-        "low": [f.estimate.low for f in ordered],
-        "high": [f.estimate.high for f in ordered],
+        "low": [words.deciding(f)[0] for f in ordered],
+        "high": [words.deciding(f)[1] for f in ordered],
         "verdict": [f.verdict or "not judged" for f in ordered],
     }
     encode = {"y": "comparison", "value": "estimate", "low": "low", "high": "high", "verdict": "verdict"}
@@ -246,8 +249,8 @@ def _estimates(result: Record, limits: Limits) -> Part | None:
         "measure": [f.estimate.measure for f in ordered],
         "contrast": [f.estimate.contrast for f in ordered],
         "value": [f.estimate.value for f in ordered],
-        "low": [f.estimate.low for f in ordered],
-        "high": [f.estimate.high for f in ordered],
+        "low": [words.deciding(f)[0] for f in ordered],
+        "high": [words.deciding(f)[1] for f in ordered],
         "p": [f.estimate.p_value for f in ordered],
         "p_adjusted": [f.estimate.p_adjusted for f in ordered],
         "n": [f.estimate.n for f in ordered],

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evenhand._model import Finding
-from evenhand.reports.words import null_of, short
+from evenhand.reports.words import deciding, null_of, short
 
 WIDTH, HEIGHT, MIDDLE = 360.0, 44.0, 15.0
 PAD = 10.0
@@ -39,7 +39,7 @@ def axis_for(findings: Sequence[Finding]) -> Ruler:
     for f in findings:
         core += [b for b in (f.tolerance or ()) if math.isfinite(b)]
         core += [f.estimate.value] if f.estimate.value is not None else []
-    ends = [b for f in findings for b in (f.estimate.low, f.estimate.high) if b is not None]
+    ends = [b for f in findings for b in deciding(f) if b is not None]
     log = null == 1.0 and min(core) > 0
     if log:
         core = [math.log(v) for v in core]
@@ -67,12 +67,13 @@ def picture(finding: Finding, axis: Ruler) -> str:
     if e.value is None:
         return ""
     parts = [*_band(finding, axis), *_tick(null_of(finding), axis, "null")]
-    left = axis.place(e.low) if e.low is not None else PAD
-    right = axis.place(e.high) if e.high is not None else WIDTH - PAD
-    if (e.low, e.high) != (None, None):
+    low, high = deciding(finding)
+    left = axis.place(low) if low is not None else PAD
+    right = axis.place(high) if high is not None else WIDTH - PAD
+    if (low, high) != (None, None):
         parts.append(f'<line class="bar" x1="{left:.1f}" x2="{right:.1f}" y1="{MIDDLE}" y2="{MIDDLE}"/>')
-        parts += _end(left, -1, clipped=e.low is None or _outside(e.low, axis))
-        parts += _end(right, 1, clipped=e.high is None or _outside(e.high, axis))
+        parts += _end(left, -1, clipped=low is None or _outside(low, axis))
+        parts += _end(right, 1, clipped=high is None or _outside(high, axis))
     parts.append(f'<circle class="dot" cx="{axis.place(e.value):.1f}" cy="{MIDDLE}" r="4.5"/>')
     tone = (finding.verdict or "none").replace(" ", "-")
     return (

@@ -164,9 +164,10 @@ def bar(f: Finding, axis: Ruler, width: int) -> str:
         low, high = (min(max(b, axis.low), axis.high) for b in f.tolerance)
         cells[column(low) : column(high) + 1] = "·" * (column(high) - column(low) + 1)
     cells[column(words.null_of(f))] = "│"
-    if e.low is not None or e.high is not None:
-        low = axis.low if e.low is None else e.low
-        high = axis.high if e.high is None else e.high
+    ends = words.deciding(f)
+    if ends != (None, None):
+        low = axis.low if ends[0] is None else ends[0]
+        high = axis.high if ends[1] is None else ends[1]
         for i in range(column(low), column(high) + 1):
             cells[i] = "┼" if cells[i] == "│" else "─"
     cells[column(e.value)] = "●"

@@ -124,10 +124,26 @@ def interval_words(finding: Finding) -> str:
     e = finding.estimate
     if e.value is None:
         return f"not estimated: {visible(e.why_not or 'no reason recorded')}"
-    value, low, high = alike(e.value, e.low, e.high)
-    if e.low is None and e.high is None:
+    ends = deciding(finding)
+    value, low, high = alike(e.value, *ends)
+    if ends == (None, None):
         return f"{value} (no interval{': ' + visible(e.why_not) if e.why_not else ''})"
-    return f"{value} ({level_words(e.level)} interval {low or '−∞'} to {high or '∞'})"
+    level = 2 * e.level - 1 if _by_equivalence(finding) else e.level
+    return f"{value} ({level_words(level)} interval {low or '−∞'} to {high or '∞'})"
+
+
+def deciding(finding: Finding) -> tuple[float | None, float | None]:
+    """The interval that the verdict was read from; the plain one where nothing was judged."""
+    e = finding.estimate
+    found = finding.equivalence if _by_equivalence(finding) else finding.simultaneous
+    if found is None:
+        return e.low, e.high
+    low, high = (b if math.isfinite(b) else None for b in found)
+    return low, high
+
+
+def _by_equivalence(finding: Finding) -> bool:
+    return finding.verdict == "within tolerance" and finding.equivalence is not None
 
 
 def alike(*values: float | None) -> list[str]:

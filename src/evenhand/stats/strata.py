@@ -47,19 +47,29 @@ def mantel_haenszel_ratio(
 
 
 def pooled_difference(
-    gaps: npt.ArrayLike, ses: npt.ArrayLike, n: npt.ArrayLike, m: npt.ArrayLike, *, level: float = 0.95
+    gaps: npt.ArrayLike,
+    ses: npt.ArrayLike,
+    n: npt.ArrayLike,
+    m: npt.ArrayLike,
+    *,
+    df: npt.ArrayLike | None = None,
+    level: float = 0.95,
 ) -> Inference:
-    """Difference of means over strata, weighted by n·m/(n + m) (Cochran); normal interval.
+    """Difference of means over strata, weighted by n·m/(n + m) (Cochran); t interval.
 
     Args:
         gaps, ses: (S,) difference and standard error in each stratum, NaN where undefined. n, m: (S,) rows of
             the sides.
+        df: (S,) degrees of freedom of each standard error, which the pooled one has by Satterthwaite's
+            formula; normal where they are not given.
 
-    Source: Cochran (1954), Some methods for strengthening the common χ² tests.
+    Source: Cochran (1954), Some methods for strengthening the common χ² tests; Satterthwaite (1946).
 
     >>> i = pooled_difference([1.0, 3.0], [0.5, 0.5], [10, 10], [10, 10])
     >>> i.value, round(i.se, 4)
     (2.0, 0.3536)
+    >>> pooled_difference([1.0, 3.0], [0.5, 0.5], [10, 10], [10, 10], df=[9.0, 9.0]).df
+    18.0
     """
     d, s, a, b = (np.asarray(v, dtype=float) for v in (gaps, ses, n, m))
     use = np.isfinite(d) & np.isfinite(s) & (a > 0) & (b > 0)
@@ -70,5 +80,10 @@ def pooled_difference(
         )
     w = a[use] * b[use] / (a[use] + b[use])
     value = float(np.average(d[use], weights=w))
-    se = float(np.sqrt(np.sum((w * s[use]) ** 2)) / w.sum())
-    return from_standard_error(value, se, level=level, method=method)
+    parts = (w * s[use]) ** 2
+    se = float(np.sqrt(np.sum(parts)) / w.sum())
+    own = None
+    if df is not None and se > 0:
+        each = np.where(parts > 0, np.asarray(df, dtype=float)[use], 1.0)
+        own = float(np.sum(parts) ** 2 / np.sum(parts**2 / each))
+    return from_standard_error(value, se, df=own, level=level, method=method)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy.special import chdtri, gammaln, ndtr
@@ -48,6 +48,7 @@ def range_tail(q: float, groups: int, df: float | None) -> float:
     return float(np.clip(np.sum(mass * tail), 0.0, 1.0))
 
 
+@lru_cache(maxsize=4096)  # a family of claims asks for few levels, once for every pair of its groups
 def range_quantile(probability: float, groups: int, df: float | None) -> float:
     """The q with P(Q ≤ q) = probability, by Brent's method on `range_tail`.
 
@@ -59,4 +60,6 @@ def range_quantile(probability: float, groups: int, df: float | None) -> float:
     high = 4.0
     while range_tail(high, groups, df) > 1 - probability and high < 1e6:
         high *= 2
+    if range_tail(high, groups, df) > 1 - probability:  # one degree of freedom, and hardly any error left
+        return float("inf")
     return float(brentq(lambda q: range_tail(q, groups, df) - (1 - probability), 0.0, high, xtol=1e-9))

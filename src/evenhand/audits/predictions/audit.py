@@ -26,7 +26,7 @@ from evenhand.audits.predictions.asked import (
 from evenhand.audits.predictions.class_cells import Positive
 from evenhand.audits.predictions.classification import labels
 from evenhand.audits.predictions.inputs import from_user
-from evenhand.audits.predictions.law import check_law
+from evenhand.audits.predictions.practice.law import check_law
 from evenhand.audits.predictions.regression import numbers
 from evenhand.audits.predictions.rows import Column, Columns, Fitted, Intake, Missing, Named, Progress, Roles
 from evenhand.stats.interval import check_level

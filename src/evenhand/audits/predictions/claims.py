@@ -21,7 +21,7 @@ from evenhand.stats.interval import Inference
 from evenhand.stats.moments import Moments, estimate
 from evenhand.stats.strata import mantel_haenszel_ratio, pooled_difference
 
-LEAST_TOP = 8
+LEAST_TOP = 15
 """Rows of each side that a claim about the top of the scores needs at least."""
 WITHOUT_TERMS = frozenset({numbers.PLACED})
 """Terms of a row that are no sums of a cell: they are made in a bootstrap only."""
@@ -38,7 +38,7 @@ def number_claims(
             declared,
             _infer(row, declared.seed),
             units=sizes,
-            alone=_alone(row),
+            alone=_alone(row, everyone),
             pooled=_pooled(row),
             widest=row.widest,
             worst=row.worst,
@@ -117,14 +117,21 @@ def _in_top(c: Cell) -> int:
 # --- what the widest gap and the pooled claim need
 
 
-def _alone(row: Measure) -> Callable[[Cell], tuple[float, float]] | None:
+def _alone(row: Measure, everyone: Cell) -> Callable[[Cell], tuple[float, float]] | None:
     if not row.widest:
         return None
-    return (lambda c: log_share(row, c.moments)) if row.is_ratio else (lambda c: _mean(row, c.moments))
+    square = row.shape(everyone.moments)[0] if row.shape is not None else 0.0
+    return (
+        (lambda c: log_share(row, c.moments)) if row.is_ratio else (lambda c: _mean(row, c.moments, square))
+    )
 
 
-def _mean(row: Measure, m: Moments) -> tuple[float, float]:
-    return (float("nan"), float("nan")) if m.n < row.least else estimate(row.value, m)
+def _mean(row: Measure, m: Moments, square: float) -> tuple[float, float]:
+    """Value and error; a small group may borrow the variance of all, so its error is at least of that."""
+    if m.n < row.least:
+        return float("nan"), float("nan")
+    value, se = estimate(row.value, m)
+    return value, max(se, float(np.sqrt(max(square, 0.0) / m.n_effective)))
 
 
 def _alone_rate(row: Measure) -> Callable[[Cell], tuple[float, float]] | None:
@@ -147,5 +154,6 @@ def _pooled_gap(row: Measure, pairs: Sequence[tuple[Cell, Cell]], level: float) 
     found = [difference(row, a, b, level, 0) for a, b in pairs]
     values = [np.nan if f.value is None or f.se is None else f.value for f in found]
     ses = [np.nan if f.se is None else f.se for f in found]
+    dfs = [np.nan if f.df is None else f.df for f in found]
     sizes = [[c.moments.n_effective for c in side] for side in zip(*pairs, strict=True)]
-    return pooled_difference(values, ses, sizes[0], sizes[1], level=level)
+    return pooled_difference(values, ses, sizes[0], sizes[1], df=dfs, level=level)

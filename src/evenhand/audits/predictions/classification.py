@@ -16,7 +16,7 @@ from evenhand.audits.predictions.class_cells import ClassCell, Labelled
 from evenhand.audits.predictions.class_exhibits import add_classification, add_conditional
 from evenhand.audits.predictions.continuous import add_continuous
 from evenhand.audits.predictions.inputs import Input
-from evenhand.audits.predictions.selection import law_of_labels
+from evenhand.audits.predictions.practice.selection import law_of_labels
 from evenhand.audits.predictions.sources import Source
 
 

@@ -12,7 +12,7 @@ from evenhand._analysis import Analysis
 from evenhand._compare import against, claim_of, compare, reference_of
 from evenhand._declared import Declared
 from evenhand._labels import Attribute, Grouped, Label, groupings
-from evenhand._model import Exhibit, Factor, FloatArray, Scalar
+from evenhand._model import BoolArray, Exhibit, Factor, FloatArray, Scalar
 from evenhand.audits.predictions.rows import Rows
 from evenhand.measures.contrasts import from_log
 from evenhand.measures.ranking import exposure
@@ -20,7 +20,7 @@ from evenhand.measures.regression import EXPOSURE
 from evenhand.stats.interval import Inference, bounds, from_standard_error
 
 FEWEST = 10
-METHOD = "ratio of mean exposures over the lists that hold both groups, lists as units, t on the log scale"
+METHOD = "ratio of mean exposures over lists with both groups, t on the log scale, error at least by chance"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +29,15 @@ class Listed:
 
     Args:
         means: (lists,) mean exposure of its members in each list, NaN where it has none. size: (lists,) its
-            members.
+            members. places: (lists,) variance of the exposures of all places of a list. level: (lists,) their
+            mean.
     """
 
     label: Label
     means: FloatArray
     size: FloatArray
+    places: FloatArray
+    level: FloatArray
 
     @property
     def n(self) -> int:
@@ -69,8 +72,13 @@ def ranked_lists(
 
 def _sides(given: FloatArray, lists: Factor, groups: Grouped) -> list[Listed]:
     means, size = _by_list(given, lists, groups.factor)
+    whole = Factor(np.zeros(len(given), dtype=np.int32), ("",))
+    (level,), (rows,) = _by_list(given, lists, whole)
+    (square,), _ = _by_list((given - level[lists.codes]) ** 2, lists, whole)
+    places = square * rows / np.maximum(rows - 1, 1)
     return [
-        Listed(label=label, means=m, size=s) for label, m, s in zip(groups.labels, means, size, strict=True)
+        Listed(label=label, means=m, size=s, places=places, level=level)
+        for label, m, s in zip(groups.labels, means, size, strict=True)
     ]
 
 
@@ -85,7 +93,7 @@ def _by_list(given: FloatArray, lists: Factor, groups: Factor) -> tuple[FloatArr
         return total / size, size
 
 
-def exposure_ratio(means: FloatArray, *, level: float) -> Inference:
+def exposure_ratio(means: FloatArray, *, level: float, least: float = 0.0) -> Inference:
     """Mean exposure of the first group ÷ that of the second, over lists that hold both; a list is one
     observation.
 
@@ -95,6 +103,7 @@ def exposure_ratio(means: FloatArray, *, level: float) -> Inference:
 
     Args:
         means: (2, lists) mean exposure of either group in each list, NaN where it is not in it.
+        least: standard error of the log ratio below which the lists' own is not trusted.
 
     >>> x = np.array([0.5, 0.6, 0.4, 0.55, 0.45] * 2)
     >>> round(exposure_ratio(np.stack([x, 2 * x[::-1]]), level=0.95).value, 6)
@@ -109,15 +118,28 @@ def exposure_ratio(means: FloatArray, *, level: float) -> Inference:
         why = f"{n} list{'s' * (n != 1)} hold both groups; at least {FEWEST} are needed"
         return Inference(value=float(x / y), level=level, method=METHOD, why_not=why)
     spread = both[0] / x - both[1] / y
-    se = float(spread.std(ddof=1) / np.sqrt(n))
+    se = max(float(spread.std(ddof=1) / np.sqrt(n)), least)
     on = from_standard_error(float(np.log(x / y)), se, df=n - 1, level=level, method=METHOD)
     return from_log(on)
 
 
 def _exposures(a: Listed, b: Listed, level: float) -> Inference:
-    found = exposure_ratio(np.stack([a.means, b.means]), level=level)
     both = np.isfinite(a.means) & np.isfinite(b.means)
+    least = _by_chance(a, b, both)
+    found = exposure_ratio(np.stack([a.means, b.means]), level=level, least=least)
     return found.with_(detail={**found.detail, "n": tuple(int(side.size[both].sum()) for side in (a, b))})
+
+
+def _by_chance(a: Listed, b: Listed, both: BoolArray) -> float:
+    """Standard error of the log ratio if the places of every list were dealt at random: sampling without
+    replacement.
+
+    Few lists with one place each for a group often lack its rare good places, and then vary too little.
+    """
+    if not both.any():
+        return 0.0
+    dealt = a.places[both] * (1 / a.size[both] + 1 / b.size[both])
+    return float(np.sqrt(np.sum(dealt)) / np.sum(a.level[both]))
 
 
 def _table(analysis: Analysis, attribute: Attribute, sides: Sequence[Listed], level: float) -> None:

@@ -28,11 +28,11 @@ from evenhand.audits.predictions.cells import Cell, all_others
 from evenhand.audits.predictions.claims import number_claims, number_measures
 from evenhand.audits.predictions.continuous import add_continuous
 from evenhand.audits.predictions.inputs import Input
-from evenhand.audits.predictions.notebook import add_notebook
+from evenhand.audits.predictions.practice.notebook import add_notebook
+from evenhand.audits.predictions.practice.selection import law_of_numbers, law_quantiles
+from evenhand.audits.predictions.practice.thresholds import add_suggestion
 from evenhand.audits.predictions.ranking import ranked_lists
-from evenhand.audits.predictions.selection import law_of_numbers, law_quantiles
 from evenhand.audits.predictions.sources import Compared, Numbers, Source
-from evenhand.audits.predictions.thresholds import add_suggestion
 from evenhand.measures.ranking import exposure
 
 TINY = 5

@@ -8,7 +8,7 @@ from evenhand._analysis import Analysis
 from evenhand._declared import Declared
 from evenhand.audits.predictions.asked import Options
 from evenhand.audits.predictions.class_cells import Labelled
-from evenhand.audits.predictions.law import Selected, add_law, tally_of_cells
+from evenhand.audits.predictions.practice.law import Selected, add_law, tally_of_cells
 from evenhand.audits.predictions.sources import Numbers
 from evenhand.measures.regression import selected_term
 
