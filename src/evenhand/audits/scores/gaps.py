@@ -9,13 +9,9 @@ import numpy as np
 
 from evenhand._model import IntArray, Observations
 from evenhand.audits.scores.sides import Question, Side
-from evenhand.stats.crossed import Component, difference
+from evenhand.stats.crossed import LEAST_UNITS, Component, difference
 from evenhand.stats.few_units import Few, few, units_for, widened, with_hidden
 from evenhand.stats.interval import Inference, from_standard_error, quantile
-
-LEAST_UNITS = 4
-"""Units that each group needs of a dimension that is nested in the groups (names): below there is no
-verdict."""
 
 
 @dataclass(frozen=True, kw_only=True)
