@@ -44,7 +44,7 @@ def audited(score: Any, groups: Any) -> eh.Result:
         "text": text.astype(str),
         "term": term.astype(str),
     }
-    return eh.audit_scores(columns, scores="score", groups="g", units=["text", "term"])
+    return eh.audit_scores(columns, scores="score", groups="g", units=["text", "term"], tolerance=0.1)
 
 
 @pytest.mark.parametrize(

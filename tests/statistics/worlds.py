@@ -102,7 +102,7 @@ def crossed(
 
 def scores(rows: Mapping[str, Any], units: tuple[str, ...] = ("text", "term"), **more: Any) -> Result:
     """An audit of a table of scores."""
-    return eh.audit_scores(rows, scores="score", groups="group", units=units, **more)
+    return eh.audit_scores(rows, scores="score", groups="group", units=units, **{"tolerance": 0.1, **more})
 
 
 def names(terms: tuple[int, ...], texts: int, **kind: Any) -> Callable[[Rng], Result]:

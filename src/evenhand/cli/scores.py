@@ -55,7 +55,13 @@ def scores(
     reference: shared.Reference = None,
     probes: Annotated[Path | None, Option(help="Probes file that Comprehend's lines are joined to.")] = None,
     threshold: shared.Threshold = None,
-    tolerance: shared.Tolerance = 0.1,
+    tolerance: Annotated[
+        float | None,
+        Option(
+            help="Largest difference of means that counts as even-handed, declared beforehand. By default 0.1"
+            " for scores in [-1, 1]; scores on another scale need one."
+        ),
+    ] = None,
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",
     seed: shared.Seed = 0,

@@ -7,16 +7,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared
+from evenhand._errors import UsageError
 from evenhand._judge import Correction, tolerance_of
 from evenhand._labels import references
+from evenhand._model import FloatArray, Span
 from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
 from evenhand.audits.scores.notes import note_rows, unscored
 from evenhand.audits.scores.rows import ScoreColumns, nested_unit, observations_of, table_of
 from evenhand.audits.scores.sections import add_sections
 from evenhand.audits.scores.sides import Question
+
+MOST_UNITS = 2
+"""Kinds of units (texts, names) that claims generalise over."""
+SHARE_TOLERANCE = 0.1
+"""Of scores in [−1, 1], where nobody says another."""
 
 
 @tells_its_call("data", "probes")
@@ -29,7 +38,7 @@ def audit_scores(
     labels: str | None = None,
     strata: str | None = None,
     reference: str | Mapping[str, str] | None = None,
-    tolerance: float | tuple[float, float] = 0.1,
+    tolerance: float | tuple[float, float] | None = None,
     weight: str | None = None,
     probes: str | os.PathLike[str] | None = None,
     threshold: float | None = None,
@@ -49,7 +58,8 @@ def audit_scores(
         labels: column with true labels (0/1), for AUCs within and across subgroups. Borkan et al. 2019.
         strata: column that classes the texts, e.g. by sentiment.
         reference: the group that the others are held against; all pairs by default.
-        tolerance: largest difference of means that counts as even-handed, declared beforehand.
+        tolerance: largest difference of means that counts as even-handed, declared beforehand. By default
+            0.1 for scores in [−1, 1]; scores on another scale need one.
         weight: column with case weights.
         probes: probes file that Comprehend's lines are joined to.
         threshold: score from which a reply counts as positive, for measures of label changes.
@@ -59,7 +69,7 @@ def audit_scores(
 
     Raises:
         DataError: a file that cannot be read, a missing column, text instead of numbers.
-        UsageError: no groups, unknown units.
+        UsageError: no groups, unknown or more than two units, scores beyond [−1, 1] without a tolerance.
 
     >>> rows = {"score": [0.1, 0.2, 0.3, 0.1, 0.2, 0.3], "sex": list("FFFMMM"), "text": list("abcabc")}
     >>> audit_scores(rows, scores="score", groups="sex", units="text").findings[0].estimate.value
@@ -74,16 +84,23 @@ def audit_scores(
         labels=labels,
         weight=weight,
     )
+    if len(roles.units) > MOST_UNITS:
+        raise UsageError(
+            "too-many-units",
+            f"claims generalise over at most {MOST_UNITS} kinds of units",
+            given=", ".join(roles.units),
+            expected="the text or template, and the term or name",
+        )
     observations = observations_of(table, roles)
     analysis = Analysis()
     for name in roles.scores:
         question = Question(
             score=name,
             attributes=roles.groups,
-            samples=roles.units[:2],
+            samples=roles.units,
             nested=nested_unit(observations, roles),
             strata=strata,
-            tolerance=tolerance_of(tolerance),
+            tolerance=_tolerance(tolerance, name, observations.columns[name]),
             declared=Declared(
                 reference=references(reference, roles.groups), level=level, correction=correction, seed=seed
             ),
@@ -102,6 +119,21 @@ def audit_scores(
             data={"table": digest_of(data, table)},
         ),
     )
+
+
+def _tolerance(given: float | tuple[float, float] | None, score: str, values: FloatArray) -> Span:
+    """As declared; a default only where the scale of the scores is that of a share or of −1 to 1."""
+    if given is not None:
+        return tolerance_of(given)
+    known = values[np.isfinite(values)]
+    if len(known) and np.abs(known).max() > 1.0:
+        raise UsageError(
+            "bad-tolerance",
+            f"{score} is on a scale of its own ({known.min():g} to {known.max():g}), so no default tells how"
+            " large a gap counts as even-handed",
+            expected="a tolerance in units of the score, declared before looking",
+        )
+    return tolerance_of(SHARE_TOLERANCE)
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
