@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evenhand._estimate import Evidence
@@ -22,12 +22,14 @@ class Analysis:
 
     Args:
         primary: evidence that the headline rests on, with its tolerance; judged together by `settle`.
+        withheld: why nothing is judged whatever the intervals, e.g. that they stand on copied rows.
     """
 
     primary: list[tuple[Evidence, Span | None]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     exhibits: dict[str, Exhibit] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+    withheld: str | None = None
 
     def note(self, slug: str, text: str, *, warning: bool = False) -> None:
         """Add a note once."""
@@ -45,6 +47,8 @@ class Analysis:
             primary=True,
         )
         self.primary.clear()
+        if self.withheld is not None:
+            self.findings[:] = [_described(found, self.withheld) for found in self.findings]
 
     def show(self, exhibits: Mapping[str, Exhibit]) -> None:
         """Add the exhibits that have rows."""
@@ -72,3 +76,20 @@ class Analysis:
             provenance=provenance,
             complete=complete,
         )
+
+
+def _described(found: Finding, why: str) -> Finding:
+    """The finding with its value alone: no interval, no p, no verdict but `inconclusive`."""
+    nothing = dict.fromkeys(("low", "high", "statistic", "df", "p_value", "p_adjusted"))
+    estimate = found.estimate.with_(**nothing, why_not=why)
+    if found.verdict is None:
+        return replace(found, estimate=estimate)
+    return replace(
+        found,
+        estimate=estimate,
+        verdict="inconclusive",
+        because=f"The data can tell neither: {why}.",
+        detectable=None,
+        simultaneous=None,
+        equivalence=None,
+    )

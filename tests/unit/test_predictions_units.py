@@ -167,3 +167,74 @@ def test_the_command_takes_units_and_their_absence(
         assert run(["run", str(out / "audit.toml")]) == 0
         assert [f.estimate for f in eh.Result.from_json(out / "result.json").findings] == told
     capsys.readouterr()
+
+
+def withheld(result: eh.Result) -> bool:
+    """Whether nothing is judged because rows recur: no interval, no p, no verdict but inconclusive."""
+    recurs = any(n.slug == "rows-recur" for n in result.notes)
+    judged = [f for f in result.findings if f.tolerance is not None]
+    assert judged
+    silent = all(
+        f.verdict == "inconclusive" and f.estimate.low is f.estimate.p_value is f.simultaneous is None
+        for f in judged
+    )
+    assert silent is recurs
+    return recurs
+
+
+@pytest.mark.parametrize("column", ["person_id", "id", "applicant", "User-UUID"])
+@pytest.mark.parametrize("task", CALLS)
+def test_verdicts_wait_until_somebody_says_what_a_repeated_identifier_means(task: str, column: str) -> None:
+    """60 values of an id in 480 rows: the reason names the column and both answers; either answer is obeyed."""
+    rows = decisions()
+    rows[column] = rows.pop("person")
+    result = eh.audit_predictions(rows, **CALLS[task])
+    assert withheld(result)
+    assert f"60 values of {column} in 480 rows: pass units='{column}'" in result.findings[0].because
+    assert "units=False" in (result.findings[0].estimate.why_not or "")
+    assert not withheld(eh.audit_predictions(rows, units=column, **CALLS[task]))
+    assert not withheld(eh.audit_predictions(rows, units=False, **CALLS[task]))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("person_id", np.arange(480)),
+        ("student", np.tile(["no", "yes"], 240)),
+        ("job", np.repeat(np.arange(60), 8)),
+        ("person_id", np.where(np.arange(480) < 3, 7, np.arange(480))),
+    ],
+)
+def test_other_columns_do_not_stop_a_verdict(name: str, values: Any) -> None:
+    """Values that never repeat (or three times in 480), answers of yes and no, and what is no name of a person."""
+    rows = {k: v for k, v in decisions().items() if k != "person"} | {name: values}
+    assert not withheld(eh.audit_predictions(rows, **CALLS["numbers"]))
+
+
+def test_exact_copies_of_real_predictions_stop_a_verdict() -> None:
+    """Four times the same 100 rows of numbers, or of labels with a score, are seen without any identifier."""
+    rng = np.random.default_rng(2)
+    rows: dict[str, Any] = {"sex": np.tile(["F", "M"], 50), "p": rng.normal(size=100)}
+    rows |= {"s": rng.uniform(size=100), "hired": rng.integers(0, 2, 100), "able": rng.integers(0, 2, 100)}
+    four = {k: np.tile(v, 4) for k, v in rows.items()}
+    for call in ({"y_pred": "p", "groups": "sex"}, CALLS["labels"] | {"y_score": "s"}):
+        assert not withheld(eh.audit_predictions(rows, **call))
+        result = eh.audit_predictions(four, **call)
+        assert withheld(result)
+        assert "100 different rows in 400" in result.findings[0].because
+        assert not withheld(eh.audit_predictions(four, units=False, **call))
+
+
+def test_few_different_rows_are_no_copies() -> None:
+    """400 labels make 8 different rows, rounded scores recur among any people: verdicts are given."""
+    rng = np.random.default_rng(3)
+    rows = {
+        "sex": rng.choice(["F", "M"], 400),
+        "hired": rng.integers(0, 2, 400),
+        "able": rng.integers(0, 2, 400),
+    }
+    assert not withheld(eh.audit_predictions(rows, **CALLS["labels"]))
+    for n, digits, share in ((400, 2, 0.5), (1000, 2, 0.95), (800, 3, 0.95), (300, 3, 0.5)):
+        sex = np.where(rng.uniform(size=n) < share, "F", "M")
+        scores = {"p": rng.uniform(size=n).round(digits), "sex": sex}
+        assert not withheld(eh.audit_predictions(scores, y_pred="p", groups="sex")), (n, digits, share)

@@ -18,7 +18,7 @@ from evenhand.audits.predictions.class_cells import Labelled, Positive
 from evenhand.audits.predictions.roles import Column, Columns, Intake, Named, Progress, Roles, gather, unit_of
 from evenhand.audits.predictions.rows import Rows, rows_of
 from evenhand.audits.predictions.sources import Numbers, Source
-from evenhand.audits.predictions.units import in_units
+from evenhand.audits.predictions.units import in_units, withhold_of_copies
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -124,8 +124,10 @@ def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
         if unit_of(roles.units, large.columns) is not None:
             raise made.not_streamed("an audit of units (--unit)")
         return made
-    table, named = gather(data, roles)
-    return Input(named=named, table=table, large=None, intake=intake)
+    whole, named = gather(data, roles, everything=True)
+    if roles.units is not False and named.unit is None and named.lists is None:
+        withhold_of_copies(whole, named, intake.analysis)
+    return Input(named=named, table=whole.select(named.all()), large=None, intake=intake)
 
 
 def _plain(roles: Roles) -> bool:

@@ -117,11 +117,12 @@ class Named:
         return list(dict.fromkeys(name for name in single if name is not None))
 
 
-def gather(data: Any, roles: Roles) -> tuple[pa.Table, Named]:
+def gather(data: Any, roles: Roles, *, everything: bool = False) -> tuple[pa.Table, Named]:
     """A table and the roles of its columns, from names, arrays or a fitted model.
 
     Args:
         data: anything `read_table` reads, or None where every role is given as an array.
+        everything: the table keeps the columns that play no role.
 
     Raises:
         DataError, UsageError: see `read_table`; `no-groups`, `unequal-lengths`.
@@ -150,7 +151,7 @@ def gather(data: Any, roles: Roles) -> tuple[pa.Table, Named]:
     whole = _joined(table, added)
     for name in named.all():
         require(whole, name)
-    return whole.select(named.all()), named
+    return whole if everything else whole.select(named.all()), named
 
 
 def unit_of(units: Units, columns: Sequence[str]) -> Column | None:
