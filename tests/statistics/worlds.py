@@ -347,8 +347,12 @@ def worst_of_four(rng: Rng) -> Result:
 
 
 def worst_truth(found: eh.Finding) -> float | None:
-    """Of the worst subgroup the gap to everyone else is .35."""
-    return 0.35 if found.estimate.measure == "standardised mean difference, worst of 4 subgroups" else None
+    """Of the worst subgroup the gap to everyone else is .35, up for the one of the small ones, down for the other."""
+    e = found.estimate
+    if e.measure != "standardised mean difference, worst of 4 subgroups" or e.value is None:
+        return None
+    own = {"a & b=0 & 1": 0.35, "a & b=1 & 0": -0.35}
+    return own.get(e.group, math.copysign(0.35, e.value))
 
 
 def lists(count: int, size: int, few: int, *, recurring: bool = False) -> Callable[[Rng], Result]:
