@@ -72,7 +72,11 @@ def table(rows: Any) -> int:
     analysis.settle()
     overall = correlation_of(VALIDITY, source.everyone.moments, 0.95)
     _, error = estimate(RMSE.value, source.everyone.moments)
-    return sum(f.estimate.low is not None for f in analysis.findings) + (overall.low is not None) + bool(error > 0)
+    return (
+        sum(f.estimate.low is not None for f in analysis.findings)
+        + (overall.low is not None)
+        + bool(error > 0)
+    )
 
 
 def parts(rows: Any) -> dict[str, float]:
@@ -99,7 +103,8 @@ def calls(rows: dict[str, np.ndarray]) -> dict[str, float]:
     """CPU seconds of what a user calls, from raw arrays."""
     import evenhand as eh
     from evenhand._analysis import Analysis
-    from evenhand.audits.predictions.rows import Roles, gather, rows_of
+    from evenhand.audits.predictions.roles import Roles, gather
+    from evenhand.audits.predictions.rows import rows_of
 
     roles: dict[str, Any] = {"y_true": "y", "y_pred": "p", "groups": "g"}
     call = {**roles, "reference": "0"}

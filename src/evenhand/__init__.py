@@ -18,6 +18,7 @@ from evenhand.measures import DIRECT as _DIRECT
 if TYPE_CHECKING:
     from evenhand import measures, sklearn, testing
     from evenhand._changes import compare, merge
+    from evenhand._design import design
     from evenhand._errors import EvenhandError
     from evenhand._model import (
         Estimate,
@@ -73,6 +74,7 @@ _PUBLIC: dict[str, str] = {
     "ask": "evenhand._run",
     "balance": "evenhand.audits.amplification.balance",
     "compare": "evenhand._changes",
+    "design": "evenhand._design",
     "measures": "evenhand.measures",
     "merge": "evenhand._changes",
     "regression_table": "evenhand.audits.predictions.practice.notebook",
@@ -148,6 +150,7 @@ __all__ = [
     "audit_text",
     "balance",
     "compare",
+    "design",
     "measures",
     "merge",
     "regression_table",

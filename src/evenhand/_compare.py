@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
+from scipy.special import stdtrit
 
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared
@@ -362,22 +363,29 @@ def widest_of(
     return [replace(made.with_estimate(measure=name), incomplete=missing or None)]
 
 
+FEW_GROUPS, MOST_PAIRS = 16, 120
+"""Groups up to which every pair is looked at, and their pairs."""
+
+
 def _promising(
     sides: Sequence[S], alone: Sequence[tuple[float, float]], most: int = 12
 ) -> tuple[list[Pair[S]], str]:
     """The pairs that can be the widest, by size or in units of their error, and who cannot be compared.
 
-    Every other pair is nearer in both senses, so it decides neither end of the interval; linear searches
-    keep an audit of hundreds of groups short.
+    Up to `FEW_GROUPS` groups that is every pair. Beyond, those that come first by size, by size in units of
+    their error, by their upper and their lower ends, and by their error alone: what decides either end.
     """
     value, se = np.array(alone, dtype=float).reshape(-1, 2).T
     known = np.flatnonzero(np.isfinite(value) & np.isfinite(se))
+    most = MOST_PAIRS if len(known) <= FEW_GROUPS else most
     lost = [str(sides[i].label) for i in np.setdiff1d(np.arange(len(sides)), known)[:5]]
     gap = np.abs(value[known][:, None] - value[known])
     error = np.hypot(se[known][:, None], se[known])
+    size = np.array([sides[i].n for i in known.tolist()], dtype=float)
+    few = stdtrit(np.maximum(np.minimum(size[:, None], size) - 1.0, 1.0), 0.975)
     upper = np.triu(np.ones_like(gap, dtype=bool), 1)
     with np.errstate(all="ignore"):
-        scores = (np.where(error > 0, gap / error, 0.0), gap + 2 * error, gap - 3 * error)
+        scores = (np.where(error > 0, gap / error, 0.0), gap + few * error, gap - 3 * error, few * error)
     found: dict[tuple[int, int], None] = {}
     for score in scores:
         flat = np.argsort(np.where(upper, -score, np.inf), axis=None, kind="stable")[:most]

@@ -16,15 +16,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from scipy.special import ndtr
 
 from evenhand._errors import UsageError
 from evenhand._estimate import Evidence
 from evenhand._labels import spoken
 from evenhand._model import Finding, Span, Verdict
 from evenhand.measures.row import null_of
+from evenhand.stats.interval import quantile
 from evenhand.stats.multiplicity import benjamini_hochberg, bonferroni, holm
-from evenhand.stats.power import detectable
+from evenhand.stats.power import detectable, spread_of_errors
 
 Correction: TypeAlias = Literal["single-step", "holm", "bh", "none"]
 CORRECTIONS: Mapping[str, Callable[[Sequence[float | None]], list[float | None]]] = {
@@ -34,7 +38,7 @@ CORRECTIONS: Mapping[str, Callable[[Sequence[float | None]], list[float | None]]
     "none": list,
 }
 """How p is adjusted. The verdict follows the intervals, which are always the single step's."""
-Say: TypeAlias = Callable[["Evidence", Verdict, Span], str]
+Say: TypeAlias = Callable[[Finding], str]
 
 
 def tolerance_of(value: float | Sequence[float], *, ratio: bool = False) -> Span:
@@ -125,7 +129,7 @@ def _judged(
         simultaneous=outer,
         equivalence=inner,
     )
-    return replace(made, because=told(made, item) if say is None else say(item, verdict, tolerance))
+    return replace(made, because=told(made, item) if say is None else say(made))
 
 
 def spans(item: Evidence, claims: int) -> tuple[Span | None, Span | None]:
@@ -141,24 +145,80 @@ def place(
     item: Evidence, tolerance: Span, outer: Span | None, inner: Span | None, claims: int = 1
 ) -> Verdict:
     """Where the intervals lie. A p by another (exact, rank) method must agree that there is a gap."""
-    low, high = tolerance
     if outer is None or item.estimate.value is None or not outer[0] < outer[1]:
         return "inconclusive"
-    null = null_of(item.estimate.contrast)
-    p, alpha = item.estimate.p_value, 1.0 - item.estimate.level
-    apart = not outer[0] <= null <= outer[1] and (p is None or p * claims <= alpha)
-    if apart and (outer[0] > high or outer[1] < low):
-        return "disparity"
-    if inner is not None and item.incomplete is None and low <= inner[0] and inner[1] <= high:
-        return "within tolerance"
-    return "gap" if apart else "inconclusive"
+    agreed = item.estimate.p_value is None or item.estimate.p_value * claims <= 1.0 - item.estimate.level
+    whole = inner if inner is not None and item.incomplete is None else (-math.inf, math.inf)
+    held = shown(outer, whole, tolerance, null_of(item.estimate.contrast))
+    return next((v for v, holds in held if holds and (agreed or v == "within tolerance")), "inconclusive")
+
+
+def shown(outer: Any, inner: Any, tolerance: Span, null: float) -> tuple[tuple[Verdict, Any], ...]:
+    """The rule: verdicts in their order, and whether the intervals show them; the first that holds counts.
+
+    Args:
+        outer, inner: (low, high), as numbers or as arrays of them: a design asks of all samples at once what
+            an audit asks of one.
+
+    >>> [verdict for verdict, holds in shown((0.02, 0.2), (0.03, 0.19), (-0.1, 0.1), 0.0) if holds]
+    ['gap']
+    """
+    low, high = tolerance
+    apart = (outer[0] > null) | (outer[1] < null)
+    beyond = (outer[0] > high) | (outer[1] < low)
+    inside = (inner[0] >= low) & (inner[1] <= high)
+    return ("disparity", apart & beyond), ("within tolerance", inside), ("gap", apart)
+
+
+def chances(
+    gap: float,
+    se: float,
+    df: float | None,
+    tolerance: Span,
+    *,
+    level: float = 0.95,
+    claims: float = 1.0,
+    null: float = 0.0,
+) -> dict[Verdict, float]:
+    """The chance of each verdict, where the truth is `gap` and its estimate has this standard error.
+
+    For ratios gap, se, tolerance and null are logarithms. The estimate is normal, its squared standard error
+    a χ² of `df` degrees of freedom (None: known); given that error, each verdict is a set of intervals of the
+    estimate.
+
+    >>> {verdict: round(chance, 3) for verdict, chance in chances(0.0, 0.03, 38, (-0.1, 0.1)).items()}
+    {'disparity': 0.0, 'within tolerance': 0.897, 'gap': 0.043, 'inconclusive': 0.061}
+    """
+    alpha = (1.0 - level) / claims
+    low, high = tolerance
+    errors, weight = spread_of_errors(df)
+    wide = se * errors[:, None] * quantile(1.0 - alpha / 2, df)
+    narrow = se * errors[:, None] * quantile(1.0 - alpha, df)
+    turns = [c + s * wide for c in (null, low, high) for s in (-1, 1)]
+    far = [np.full_like(wide, gap + s * 40 * se) for s in (-1, 1)]
+    ends = np.sort(np.hstack([*turns, low + narrow, high - narrow, *far]))
+    middle = (ends[:, 1:] + ends[:, :-1]) / 2
+    mass = np.diff(ndtr((ends - gap) / se)) * weight[:, None]
+    held = shown((middle - wide, middle + wide), (middle - narrow, middle + narrow), tolerance, null)
+    found: dict[Verdict, float] = {v: float(mass[holds].sum()) for v, holds in first_shown(held)}
+    return {**found, "inconclusive": max(0.0, 1.0 - sum(found.values()))}
+
+
+def first_shown(held: Sequence[tuple[Verdict, Any]]) -> list[tuple[Verdict, Any]]:
+    """Where each verdict is the first that holds."""
+    free: Any = True
+    found: list[tuple[Verdict, Any]] = []
+    for verdict, holds in held:
+        found.append((verdict, holds & free))
+        free = free & ~holds
+    return found
 
 
 def reach_of(item: Evidence, tolerance: Span, claims: int, wanted: float = 0.8) -> float | None:
     """The smallest true gap that a design like this one calls a disparity with probability `wanted`.
 
-    The gap must clear the tolerance by as much as a test at α/m needs: `evenhand plan` asks this very
-    function.
+    The gap must clear the tolerance by as much as a test at α/m needs; at this gap `chances` finds
+    `disparity` with probability `wanted`.
     """
     if not item.se or not math.isfinite(item.se) or not math.isfinite(tolerance[1]):
         return None
@@ -187,23 +247,39 @@ FACTS: Mapping[str, str] = {
 def told(finding: Finding, item: Evidence) -> str:
     """The sentence of a finding: it claims exactly what the intervals show."""
     e = finding.estimate
-    outer, inner, tolerance = finding.simultaneous, finding.equivalence, finding.tolerance
-    if tolerance is None or e.value is None or outer is None:
+    tolerance, interval = finding.tolerance, interval_said(finding)
+    if tolerance is None or e.value is None or interval is None:
         return f"The data can tell neither: {e.why_not or 'there is no interval'}."
-    signed = e.contrast not in ("ratio", "AUC", "distance")
     one, two = _called(item)
     fact = FACTS.get(e.contrast, FACTS["difference"]).format(
-        measure=e.measure, one=one, two=two, value=_number(e.value, signed)
+        measure=e.measure, one=one, two=two, value=_number(e.value, _signed(e.contrast))
     )
-    span = outer if finding.verdict != "within tolerance" or inner is None else inner
-    level = e.level if span is outer else 2 * e.level - 1
-    edges = (null_of(e.contrast), *tolerance)
-    low, high = (_number(end, signed, edges) for end in span)
-    interval = f"{100 * level:g} % interval {low} to {high}"
     text = f"{fact} ({interval}){_judgement(finding, tolerance)}"
     if finding.verdict in ("inconclusive", "gap"):
         text += _what_would_decide(finding, item)
     return text
+
+
+def interval_said(finding: Finding, *, scale: float = 1.0, digits: int = 3) -> str | None:
+    """The interval that decided, in words; None where there is none.
+
+    It is the simultaneous one, or that of two one-sided tests where it shows that a gap is small.
+
+    Args:
+        scale: 100 for percentage points. digits: the fewest after the point.
+    """
+    e, outer, inner = finding.estimate, finding.simultaneous, finding.equivalence
+    if outer is None or finding.tolerance is None:
+        return None
+    span = outer if finding.verdict != "within tolerance" or inner is None else inner
+    level = e.level if span is outer else 2 * e.level - 1
+    edges = [scale * edge for edge in (null_of(e.contrast), *finding.tolerance)]
+    low, high = (_number(scale * end, _signed(e.contrast), edges, digits) for end in span)
+    return f"{100 * level:g} % interval {low} to {high}"
+
+
+def _signed(contrast: str) -> bool:
+    return contrast not in ("ratio", "AUC", "distance")
 
 
 def _called(item: Evidence) -> tuple[str, str]:
@@ -259,15 +335,17 @@ def _size(finding: Finding) -> str:
     return f"gap of {reach:.3g}"
 
 
-def _number(value: float, signed: bool, edges: Sequence[float] = ()) -> str:
-    """Three digits after the point, more where the number is small or would be rounded across an edge.
+def _number(value: float, signed: bool, edges: Sequence[float] = (), least: int = 3) -> str:
+    """Some digits after the point, more where the number is small or would be rounded across an edge.
 
     Args:
         edges: no difference and the ends of the tolerance: a printed end lies on its true side of each.
+        least: digits.
     """
     if abs(value) < TINY:
         value = 0.0
-    digits = 3 if abs(value) >= 0.01 or value == 0 else min(12, 2 - math.floor(math.log10(abs(value))))
+    small = 0 < abs(value) < 10.0 ** (1 - least)
+    digits = min(12, least - 1 - math.floor(math.log10(abs(value)))) if small else least
     while digits < 12 and any(_crosses(value, round(value, digits), edge) for edge in edges):
         digits += 1
     return f"{value:{'+' if signed else ''},.{digits}f}".replace("-", "−")

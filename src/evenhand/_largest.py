@@ -50,7 +50,7 @@ class Gaps:
         if found is None or not self.flipped:
             return found
         low, high = found
-        return (1.0 / high, _over(low)) if self.ratio else (-high, -low)
+        return (1.0 / high, _over(low)) if self.ratio else (-high, 0.0 - low)
 
     def inside(self, level: float) -> Span | None:
         """What must lie inside the tolerance: the largest gap, in either direction."""
@@ -85,11 +85,11 @@ def largest(
     if len(parts) == 1 or not known:
         return parts[0]
     count = tests or len(parts)
-    shown = max(known, key=_strength)
-    ratio = shown.estimate.contrast == "ratio"
+    ratio = known[0].estimate.contrast == "ratio"
+    each = simultaneous or (lambda part, level: span_at(part, 1.0 - (1.0 - level) / count))
+    shown = _deciding(known, each, ratio)
     if turned and _backwards(shown) != ratio:
         shown = _turned(shown)
-    each = simultaneous or (lambda part, level: span_at(part, 1.0 - (1.0 - level) / count))
     gaps = Gaps(parts=known, each=each, ratio=ratio, flipped=_backwards(shown) != ratio)
     ps = [part.estimate.p_value for part in known if part.estimate.p_value is not None]
     whole = p_value if p_value is not None else min(1.0, min(ps) * count) if ps else None
@@ -110,6 +110,19 @@ def largest(
         method=f"{shown.estimate.method}; the largest of {len(parts)} gaps: one end corrected for the choice,"
         " the other that of every gap",
     )
+
+
+def _deciding(
+    parts: Sequence[Evidence], each: Callable[[Evidence, float], Span | None], ratio: bool
+) -> Evidence:
+    """The component that is shown to be furthest apart; of equally far ones the strongest."""
+
+    def apart(part: Evidence) -> tuple[float, float]:
+        span = each(part, part.estimate.level)
+        near = (1.0 if ratio else 0.0) if span is None else _near(span, ratio)
+        return -near if ratio else near, _strength(part)
+
+    return max(parts, key=apart)
 
 
 def _over(value: float) -> float:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand._analysis import Analysis
 from evenhand.audits.amplification.prepare import open_sources, prepare
 from evenhand.audits.amplification.reading import Reading
-from evenhand.audits.scores.claims import Analysis
 from evenhand.measures.amplification import mean_amplification, violations
 from evenhand.measures.directional import directional
 

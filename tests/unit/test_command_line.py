@@ -212,6 +212,35 @@ def test_a_plan_says_what_it_would_ask_and_asks_nothing(
     assert "0.42" in out
     assert "7 min" in out
     assert "race" in out
+    assert all(verdict in out for verdict in ("disparity", "gap", "within tolerance", "inconclusive"))
+
+
+def test_a_plan_of_a_table_says_the_chance_of_each_verdict_and_no_gap_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Group sizes and spread are looked at; the verdicts of these data are not told."""
+    (tmp_path / "scores.csv").write_text(SCORES)
+    spec = tmp_path / "audit.toml"
+    spec.write_text(
+        'kind = "scores"\n[arguments]\ndata = "scores.csv"\nscores = "score"\ngroups = "race"\n'
+        'units = ["text", "name"]\n'
+    )
+    assert run(["plan", str(spec)]) == 0
+    out = capsys.readouterr().out
+    assert "true gap" in out
+    assert out.count("within tolerance") == 2  # the chances, and the cheapest design
+    found = Spec(
+        kind="scores",
+        arguments={
+            "data": str(tmp_path / "scores.csv"),
+            "scores": "score",
+            "groups": "race",
+            "units": ["text", "name"],
+        },
+    ).call()
+    assert f"{found.findings[0].estimate.value:.2f}" not in out
+    assert run(["plan", str(spec), "--price", "1"]) == 2
+    assert not (tmp_path / "evenhand-out").exists()
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,14 @@ def predictions(
     groups: shared.Groups = [],  # noqa: B006 - typer copies it
     y_true: Annotated[str | None, Option(help="Column with the outcomes.")] = None,
     y_score: Annotated[str | None, Option(help="Column with a classifier's scores in [0, 1].")] = None,
+    units: Annotated[
+        str | None,
+        Option(
+            "--unit",
+            help="Whom or what a row is about, where several rows may be about one: a column, e.g. of"
+            " persons. Of nested units a path, family/person; false says that rows are independent.",
+        ),
+    ] = None,
     reference: Annotated[
         list[str] | None,
         Option(
@@ -123,7 +131,12 @@ def predictions(
     out: shared.Out = None,
 ) -> None:
     """Audit predictions that someone recorded: every measure by group, with interval, p-value and verdict."""
-    settled = {"reference": named_levels(reference, groups), "tolerance": _tolerances(tolerance)}
+    settled: dict[str, Any] = {
+        "reference": named_levels(reference, groups),
+        "tolerance": _tolerances(tolerance),
+    }
+    if units == "false":
+        settled["units"] = False
     spec = call_of("predictions", locals(), **settled)
     with progress_bar(None, "reading") as update:
         result = spec.call(progress=update)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from evenhand._design import of_result
 from evenhand._errors import UsageError
-from evenhand._spec import read_spec
+from evenhand._spec import Spec, read_spec
 from evenhand.audits import AUDITS
 from evenhand.cli import options as shared
 from evenhand.cli.output import perform
@@ -38,13 +40,13 @@ def plan(
         list[float] | None, Option("--sd", help="Spread that you expect of a term's effect; may be repeated.")
     ] = None,
 ) -> None:
-    """Say what an audit will ask, cost and be able to find; asks nothing."""
+    """Say what an audit will ask, cost and be able to find, with the chance of each verdict; asks nothing."""
     given = locals()
     spec = read_spec(file)
     row = AUDITS[spec.kind]
-    if row.forecast is None:
+    if row.forecast is None and not spec.arguments:
         raise UsageError("nothing-to-plan", f"the {spec.kind} audit asks no subject", given=spec.kind)
-    module, _, attribute = row.forecast.partition(":")
+    module, _, attribute = (row.forecast or "evenhand.cli.specs:recorded").partition(":")
     forecast = getattr(import_module(module), attribute)
     known = [name for name in inspect.signature(forecast).parameters if name in given]
     wanted = {name: value for name, value in given.items() if name != "file" and value is not None}
@@ -56,8 +58,14 @@ def plan(
                 given=name,
                 available=known,
             )
-    for line in forecast(spec.arguments, **wanted):
+    for line in forecast(spec.arguments if row.forecast else spec, **wanted):
         typer.echo(line)
+
+
+def recorded(spec: Spec) -> Iterator[str]:
+    """What a recorded table's sizes and spreads allow: the audit is made, its gaps are not shown."""
+    yield "chance of each verdict with the sizes and the spread of this table (estimated: so a range)"
+    yield from of_result(spec.call())
 
 
 def run(

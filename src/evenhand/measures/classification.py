@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from evenhand._model import Columns, FloatArray
-from evenhand.measures.contrasts import difference, label_ratio, larger_of, mean_of, rate_gap, ratio
+from evenhand.measures.contrasts import difference, label_ratio, larger_of, mean_of, rate_gap, ratio, whole
 from evenhand.measures.row import Measure, Sums
 from evenhand.stats import tails
 from evenhand.stats.histogram import Scores, auc
@@ -29,10 +29,6 @@ TERMS: Mapping[str, Callable[[Columns], FloatArray]] = {
     "ss": lambda c: c["y_score"] ** 2,
     "sy": lambda c: c["y_score"] * c["actual"],
 }
-
-
-def _one(_: Means) -> Any:
-    return 1.0
 
 
 def _fp(m: Means) -> Any:
@@ -88,7 +84,11 @@ def _equalised(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Infer
 
 
 def _average(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    return mean_of(_odds(a, b, seed), level)
+    if a.moments.units is None and b.moments.units is None:
+        return mean_of(_odds(a, b, seed), level)
+    # Those of the class and those who are not may be the same people, decided on several times.
+    smooth = row.with_(of=lambda m: (m["tp"] / m["act"] + _fp(m) / (1 - m["act"])) / 2, cases=BRIER.cases)
+    return difference(smooth, a, b, level, seed)
 
 
 LEAST_AUC = 10
@@ -125,7 +125,7 @@ IMPACT = Measure(
     name="disparate impact",
     terms=("sel",),
     hits=lambda m: m["sel"],
-    trials=_one,
+    trials=whole,
     infer=label_ratio,
     contrast="ratio",
     tolerance=0.8,
@@ -141,7 +141,7 @@ SELECTED = Measure(
     key="statistical parity",
     terms=("sel",),
     hits=lambda m: m["sel"],
-    trials=_one,
+    trials=whole,
     infer=rate_gap,
     tolerance=0.1,
     better="higher",
@@ -149,7 +149,7 @@ SELECTED = Measure(
     judged=False,
     least=1,
 )
-BASE = Measure(name="base rate", terms=("act",), hits=lambda m: m["act"], trials=_one, reference="P(y = 1)")
+BASE = Measure(name="base rate", terms=("act",), hits=lambda m: m["act"], trials=whole, reference="P(y = 1)")
 TPR = Measure(
     name="true positive rate",
     key="equal opportunity",
@@ -247,7 +247,7 @@ ACCURACY = Measure(
     name="accuracy",
     terms=("sel", "act", "tp"),
     hits=lambda m: m["tp"] + _tn(m),
-    trials=_one,
+    trials=whole,
     infer=rate_gap,
     tolerance=0.1,
     family="accuracy",
@@ -258,7 +258,7 @@ ERROR = Measure(
     name="error rate",
     terms=("sel", "act", "tp"),
     hits=lambda m: _fp(m) + _fn(m),
-    trials=_one,
+    trials=whole,
     better="lower",
     reference="P(ŷ ≠ y)",
 )
@@ -267,6 +267,7 @@ AUC = Measure(
     key="AUC",
     terms=("s", "act"),
     infer=_auc_gap,
+    by_rows=True,
     tolerance=0.06,
     family="accuracy",
     better="higher",

@@ -9,7 +9,7 @@ the table, so its p-value is Fisher's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,13 @@ from evenhand.measures.row import Measure, Sums
 from evenhand.stats import tails
 from evenhand.stats.auc import correlation_difference
 from evenhand.stats.interval import Inference, bounds, from_standard_error, quantile
-from evenhand.stats.moments import Means, Moments, estimate, gradient
+from evenhand.stats.moments import Means, Moments, Smooth, estimate, gradient
 from evenhand.stats.rates import fisher_exact, katz, miettinen_nurminen, newcombe
 
 MOST_FISHER = 100_000
 """Rows up to which Fisher's test is exact; beyond, the score test agrees with it."""
+FEWEST_UNITS = 4
+"""Units of a side below which a variance over units says nothing."""
 
 
 # --- smooth functions of means
@@ -58,7 +60,7 @@ def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     why = _why(row.with_(least=2), one, two)
     if why:
         return Inference(level=level, method=method, why_not=why)
-    n, m = one.n_effective, two.n_effective
+    n, m = (f.n_effective if f.units is None else f.n for f in (one, two))
     left, right = ({k: np.float64(f.means[k]) for k in row.terms} for f in (one, two))
     with np.errstate(all="ignore"):
         value = float(np.real(together(left, right, n, m)))
@@ -70,8 +72,7 @@ def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     )
     s, t = (max(_delta(f, row.terms, slope), 0.0) ** 0.5 for f, slope in zip((one, two), slopes, strict=True))
     if row.shape is not None:
-        first, second = (estimate(lambda m: m[row.terms[0]], f)[1] for f in (one, two))
-        plain = (first, second)
+        plain = (_mean_error(row, one), _mean_error(row, two))
         wide = tails.allowing_for_skewness(plain, (n, m), (row.shape(one), row.shape(two)))
         s, t = (e * w / p if p > 0 else e for e, w, p in zip((s, t), wide, plain, strict=True))
     found = _from_parts(row, value, (s, t), (one, two), level, method)
@@ -79,6 +80,11 @@ def joint(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
         return found
     means = row.with_(terms=("p",), of=lambda m: m["p"], linear=True)
     return found.with_(p_value=difference(means, a, b, level, seed).p_value)
+
+
+def _mean_error(row: Measure, m: Moments) -> float:
+    """Standard error of the mean of the first term."""
+    return estimate(lambda means: means[row.terms[0]], m)[1]
 
 
 def _delta(m: Moments, terms: tuple[str, ...], slope: Any) -> float:
@@ -105,11 +111,25 @@ def _curved(n: float, excess: float) -> float:
 
 
 def _why(row: Measure, a: Moments, b: Moments) -> str | None:
+    few = few_units(a, b)
+    if few is not None:
+        return few
     for who, m in (("group", a), ("reference", b)):
         n = row.cases_in(m)
         if n < row.least:
             what = "case" if row.cases or row.trials else "row"
             return f"the {who} has {n:.4g} {what}{'s' * (n != 1)} here; at least {row.least} are needed"
+    return None
+
+
+def few_units(a: Moments, b: Moments) -> str | None:
+    """Why two sides whose rows belong to units have no interval."""
+    for who, m in (("group", a), ("reference", b)):
+        if m.units is not None and m.units < FEWEST_UNITS:
+            return (
+                f"the rows of the {who} belong to {m.units} unit{'s' * (m.units != 1)}; at least"
+                f" {FEWEST_UNITS} are needed"
+            )
     return None
 
 
@@ -167,22 +187,27 @@ def correlation_of(row: Measure, m: Moments, level: float, excess: float = 0.0) 
     method = "Pearson's r, Fisher's z interval (the wider of the normal and the delta method's error)"
     with np.errstate(all="ignore"):
         r = float(row.value({k: np.float64(v) for k, v in m.means.items()}))
-    if m.n < 4 or m.n_effective < 4 or not np.isfinite(r):
-        why = f"{m.n} rows; at least 4 are needed" if m.n < 4 else "outcomes or predictions do not vary"
+    if m.independent < 4 or m.n_effective < 4 or not np.isfinite(r):
+        what = "rows" if m.units is None else "units"
+        few = f"{m.independent} {what}; at least 4 are needed"
+        why = few if m.independent < 4 else "outcomes or predictions do not vary"
         return Inference(level=level, method=method, why_not=why)
     r = float(np.clip(r, -1, 1))
     if abs(r) >= 1 - 1e-14:
         return Inference(value=r, level=level, method=method, why_not="an exact line: no sampling variation")
-    se = float(1 / np.sqrt(m.n_effective - 3))
+    # The normal theory knows independent rows only: of units the delta method alone speaks.
+    se = float(1 / np.sqrt((m.n_effective if m.units is None else m.n) - 3))
     _, plain = estimate(row.value, m)
     if np.isfinite(plain):
         # Fisher's error is that of normal data; skewed or heteroscedastic data have a larger one.
         own = 0.0 if row.tails is None else row.tails(m)
         widening = tails.widening(max(own, excess), m.n_effective)
         se = max(se, plain / (1 - r**2) * widening)
-    low, high = bounds(float(np.arctanh(r)), se, level=level)
     df = m.n_effective - 2
+    low, high = bounds(float(np.arctanh(r)), se, df=None if m.units is None else df, level=level)
     p = from_standard_error(r, float(np.sqrt((1 - r**2) / df)), df=df).p_value
+    if m.units is not None:
+        p = from_standard_error(float(np.arctanh(r)), se, df=df).p_value
     return Inference(
         value=r,
         low=float(np.tanh(low)),
@@ -198,43 +223,102 @@ def correlation_of(row: Measure, m: Moments, level: float, excess: float = 0.0) 
 # ----------------------------------------------------------------------------------------------------------
 
 
-def hits(m: Moments, term: str) -> tuple[float, float]:
-    """(rows where the 0/1 term is 1, rows); with weights the effective numbers."""
-    n = m.n_effective
-    return min(max(m.means[term], 0.0), 1.0) * n if m.weight > 0 else 0.0, n
+class Rate(NamedTuple):
+    """A rate as hits of independent trials.
+
+    Args:
+        hits, trials: with weights or units the numbers that would vary as much as the rate does: p(1 − p)/V
+            trials, V being the linearised variance of the rate.
+        whole: they are counts of rows. df: of V.
+
+    Source: Korn & Graubard (1998), Confidence intervals for proportions with small expected number of
+    positive counts estimated from survey data.
+    """
+
+    hits: float
+    trials: float
+    whole: bool = True
+    df: float | None = None
 
 
-def counts_of(row: Measure, m: Moments) -> tuple[float, float, bool]:
-    """(hits, trials, whole numbers) of a rate; with weights the effective numbers."""
-    if row.hits is None or row.trials is None or m.weight <= 0:
-        return 0.0, 0.0, False
+def whole(_: Means) -> Any:
+    """The share that all rows are of themselves."""
+    return 1.0
+
+
+def rate_in(m: Moments, of: Smooth, among: Smooth = whole) -> Rate:
+    """The share `of` ÷ `among` of a group's means.
+
+    Without hits, or with nothing else, nothing varies: Kish's effective number of trials stands for it.
+    """
+    if m.weight <= 0:
+        return Rate(0.0, 0.0, whole=False)
     means: Means = m.means
-    n = m.n_effective
-    of, among = float(row.hits(means)) * n, float(row.trials(means)) * n
-    if m.weight == m.n:
-        return float(round(of)), float(round(among)), True
-    return min(max(of, 0.0), max(among, 0.0)), max(among, 0.0), False
+    x, n = float(of(means)) * m.n_effective, float(among(means)) * m.n_effective
+    if m.counts:
+        return Rate(min(max(x, 0.0), n), n)
+    if n <= 0:
+        return Rate(0.0, 0.0, whole=False)
+    cases, share = m.cases(among), min(max(x / n, 0.0), 1.0)
+    variance = estimate(lambda t: of(t) / among(t), m)[1] ** 2
+    if 1e-12 < share < 1 - 1e-12 and variance > 0:
+        trials = min(share * (1 - share) / variance, float(among(means)) * m.n)
+    else:
+        trials = cases
+    return Rate(share * trials, trials, whole=False, df=max(cases - 1, 1.0))
 
 
-def rate_ratio(
-    x: float, n: float, y: float, m: float, level: float, *, exact: bool, counted: bool
-) -> Inference:
+def shared_df(one: Rate, two: Rate, *, log: bool = False) -> float | None:
+    """Degrees of freedom of a difference (or a log ratio) of two rates (Welch–Satterthwaite); None for
+    counts."""
+    if one.df is None and two.df is None:
+        return None
+    least = min(r.df for r in (one, two) if r.df is not None)
+    variances = []
+    for r in (one, two):
+        p = r.hits / r.trials if r.trials > 0 else 0.0
+        if log and p <= 0:
+            return least
+        variances.append((1 - p) * (1 / p if log else p) / max(r.trials, 1e-9))
+    below = sum(v**2 / r.df for v, r in zip(variances, (one, two), strict=True) if r.df is not None)
+    return sum(variances) ** 2 / below if below > 0 else least
+
+
+def hits(m: Moments, term: str) -> Rate:
+    """The rows where the 0/1 term is 1, of all rows."""
+    return rate_in(m, lambda t: t[term])
+
+
+def counts_of(row: Measure, m: Moments) -> Rate:
+    """Hits and trials of a rate, or of a share of all rows; counts are whole."""
+    of = row.hits or row.of
+    if of is None:
+        return Rate(0.0, 0.0, whole=False)
+    found = rate_in(m, of, row.trials or whole)
+    return Rate(float(round(found.hits)), float(round(found.trials))) if found.whole else found
+
+
+def rate_difference(one: Rate, two: Rate, level: float) -> Inference:
+    """Difference of two rates: Newcombe's interval, the pooled score test."""
+    return newcombe(*one[:2], *two[:2], level=level, df=shared_df(one, two))
+
+
+def rate_ratio(one: Rate, two: Rate, level: float, *, exact: bool) -> Inference:
     """Ratio of two rates: Katz's interval, Miettinen–Nurminen's where a rate is 0 or 1.
 
     Args:
-        exact: p by Fisher's test, for margins that are fixed by design; else the pooled score test.
-        counted: the numbers are whole counts.
+        exact: p of counts by Fisher's test, for margins that are fixed by design; else the pooled score test.
     """
-    x, n, y, m = ((round(v) if counted else v) for v in (x, n, y, m))
-    score = newcombe(x, n, y, m, level=level)
-    found = katz(x, n, y, m, level=level)
+    (x, n), (y, m) = one[:2], two[:2]
+    df = shared_df(one, two, log=True)
+    found = katz(x, n, y, m, level=level, df=df)
     if found.low is None and n > 0 and m > 0 and y > 0:
-        found = miettinen_nurminen(x, n, y, m, level=level)
+        found = miettinen_nurminen(x, n, y, m, level=level, df=df)
     if found.value is None:
         why = "nobody in the reference is selected" if n > 0 and m > 0 else "a group has no rows"
         return found.with_(why_not=why, p_value=None)
-    use = exact and counted and n + m <= MOST_FISHER
-    p = fisher_exact(int(x), int(n), int(y), int(m)) if use else score.p_value
+    use = exact and one.whole and two.whole and n + m <= MOST_FISHER
+    p = fisher_exact(int(x), int(n), int(y), int(m)) if use else newcombe(x, n, y, m, df=df).p_value
     method = f"{found.method}; p by {'Fisher’s exact test' if use else 'the pooled score test'}"
     return found.with_(p_value=p, method=method)
 
@@ -247,61 +331,73 @@ def log_rate(x: float, n: float) -> tuple[float, float]:
     return float(np.log(x / n)), float(np.sqrt(max(1 / x - 1 / n, 0.0)))
 
 
+def _rates(row: Measure, a: Moments, b: Moments) -> tuple[Rate, Rate]:
+    return counts_of(row, a), counts_of(row, b)
+
+
 def selection_ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     """Ratio of two rates above a quantile of the sample: both margins of the table are fixed, so p is
     Fisher's."""
-    (x, n, one), (y, m, two) = _selected(row, a.moments), _selected(row, b.moments)
-    return rate_ratio(x, n, y, m, level, exact=True, counted=one and two)
+    found = rate_ratio(*_rates(row, a.moments, b.moments), level, exact=True)
+    return _unless_few(found, a, b)
 
 
 def selection_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     """Difference of two rates above a quantile of the sample: Newcombe's interval, Fisher's p."""
-    (x, n, one), (y, m, two) = _selected(row, a.moments), _selected(row, b.moments)
+    one, two = _rates(row, a.moments, b.moments)
     found = share_gap(row, a, b, level, seed)
-    if one and two and n > 0 and m > 0 and n + m <= MOST_FISHER:
-        p = fisher_exact(round(x), round(n), round(y), round(m))
+    if (
+        one.whole
+        and two.whole
+        and one.trials > 0
+        and two.trials > 0
+        and one.trials + two.trials <= MOST_FISHER
+    ):
+        p = fisher_exact(int(one.hits), int(one.trials), int(two.hits), int(two.trials))
         return found.with_(p_value=p, method="Newcombe's hybrid score interval; p by Fisher’s exact test")
     return found
 
 
 def share_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     """Difference of two shares of all rows: Newcombe's interval, the pooled score test."""
-    (x, n, one), (y, m, two) = _selected(row, a.moments), _selected(row, b.moments)
-    if one and two:
-        x, n, y, m = (round(v) for v in (x, n, y, m))
-    return newcombe(x, n, y, m, level=level)
+    return _unless_few(rate_difference(*_rates(row, a.moments, b.moments), level), a, b)
 
 
-def _selected(row: Measure, m: Moments) -> tuple[float, float, bool]:
-    """(hits, rows, whole numbers) of a measure that is the mean of one 0/1 term."""
-    return (*hits(m, row.terms[0]), m.weight == m.n)
+def _unless_few(found: Inference, a: Sums, b: Sums) -> Inference:
+    """The value alone where the rows of a side belong to too few units."""
+    why = few_units(a.moments, b.moments)
+    return found if why is None else described(found, why)
+
+
+def described(found: Inference, why: str) -> Inference:
+    """An inference of which nothing but the value holds."""
+    return Inference(value=found.value, level=found.level, method=found.method, why_not=why)
 
 
 def log_share(row: Measure, m: Moments) -> tuple[float, float]:
     """(log of a share of all rows, its standard error); NaN at 0."""
-    x, n, counted = _selected(row, m)
-    return log_rate(round(x) if counted else x, n)
+    return log_rate(*counts_of(row, m)[:2])
 
 
 def rate_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     """Difference of two rates, each of its own trials: Newcombe's interval and the score test."""
     why = _why(row, a.moments, b.moments)
-    x, n, _ = counts_of(row, a.moments)
-    y, m, _ = counts_of(row, b.moments)
+    one, two = _rates(row, a.moments, b.moments)
     if why is not None:
+        (x, n), (y, m) = one[:2], two[:2]
         value = x / n - y / m if min(n, m) > 1e-9 else None
         return Inference(value=value, level=level, method="Newcombe", why_not=why)
-    return newcombe(x, n, y, m, level=level)
+    return rate_difference(one, two, level)
 
 
 def label_ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     """Ratio of two rates of labels: Katz's interval; Fisher's p where numbers are small, else the score
     test."""
-    x, n, one = counts_of(row, a.moments)
-    y, m, two = counts_of(row, b.moments)
+    one, two = _rates(row, a.moments, b.moments)
+    (x, n), (y, m) = one[:2], two[:2]
     rate, fewest = (x + y) / max(n + m, 1e-9), min(n, m)
     small = n + m < 30 or min(rate * fewest, (1 - rate) * fewest) < 5
-    return rate_ratio(x, n, y, m, level, exact=small, counted=one and two)
+    return _unless_few(rate_ratio(one, two, level, exact=small), a, b)
 
 
 def larger_of(

@@ -19,6 +19,9 @@ ContrastName: TypeAlias = Literal["difference", "ratio", "AUC", "distance"]
 Unit: TypeAlias = Literal["", "sd of predictions", "sd of outcomes"]
 Family: TypeAlias = Literal["outcomes", "accuracy", "top of the scores"]
 
+BY_ROWS = "its method takes every row for independent, and here several rows belong to one unit"
+"""Why a measure of distributions has no interval."""
+
 
 def null_of(contrast: str) -> float:
     """The value of a contrast where two groups are equal; 0 for those that are differences under another
@@ -55,6 +58,7 @@ class Measure:
         together: for a contrast that is no contrast of two values: a function of both groups' means and
             effective sizes.
         infer: how two groups' sums become an inference; None for a measure that is only described.
+        by_rows: that inference takes every row for independent: there is none where several are of one unit.
         contrast: what a claim says of two groups. tolerance: the default, of a ratio the lower bound; None
             for no claim.
         judged: False for a claim that tells the fact of another one on another scale: it is described, and
@@ -87,6 +91,7 @@ class Measure:
     trials: Smooth | None = None
     together: Callable[[Means, Means, float, float], Any] | None = None
     infer: Infer | None = None
+    by_rows: bool = False
     contrast: ContrastName = "difference"
     tolerance: float | None = None
     judged: bool = True
@@ -131,9 +136,12 @@ class Measure:
         return self.hits(means) / self.trials(means)
 
     def cases_in(self, m: Moments) -> float:
-        """How many cases of a group the measure rests on; with weights the effective number."""
+        """How many cases of a group the measure rests on: independent ones; with weights the effective
+        number."""
         share = self.trials or self.cases
-        return m.n if share is None else m.n_effective * max(float(share(m.means)), 0.0)
+        if share is None:
+            return m.independent
+        return m.n_effective * max(float(share(m.means)), 0.0) if m.counts else m.cases(share)
 
     def with_(self, **changes: Any) -> Measure:
         """A copy with some fields changed."""
@@ -148,7 +156,14 @@ def compare(measure: Measure, a: Sums, b: Sums, *, level: float = 0.95, seed: in
     """
     if measure.infer is None:
         raise TypeError(measure.name)
-    return measure.infer(measure, a, b, level, seed)
+    found = measure.infer(measure, a, b, level, seed)
+    if a.moments.units is None and b.moments.units is None:
+        return found
+    if measure.by_rows:
+        found = Inference(value=found.value, level=level, method=found.method, why_not=BY_ROWS)
+    return found.with_(
+        detail={**found.detail, "units": {"unit": a.moments.independent + b.moments.independent}}
+    )
 
 
 def statistic(measure: Measure, a: Means, b: Means, sizes: tuple[float, float]) -> Any:

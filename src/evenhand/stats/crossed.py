@@ -25,6 +25,9 @@ from evenhand._errors import UsageError
 from evenhand._model import FloatArray
 from evenhand.stats.interval import Alternative, Inference, check_level, from_standard_error
 
+LEAST_UNITS = 4
+"""Units that each group needs of a dimension that is nested in the groups (names): below there is no
+verdict."""
 Codes = npt.NDArray[np.integer[Any]]
 
 
@@ -284,14 +287,26 @@ def _variance(rows: Crossing, means: FloatArray) -> tuple[float, float, dict[str
     if len(each) == 1:
         return _total(each[0]), satterthwaite(each[0]), named
     minus = _cell_part(rows, means)
-    named["cell"] = _total(minus)
+    whole = combined(each, minus)
+    return whole.variance, whole.df, {**named, "cell": _total(minus)}
+
+
+def combined(each: Sequence[Sequence[Component]], minus: Sequence[Component]) -> Component:
+    """The variance over two dimensions, V₁ + V₂ − V_cell, and its degrees of freedom.
+
+    Args:
+        each: the parts of each dimension: one where it is crossed, one for each group where it is nested.
+        minus: the parts of what both dimensions count.
+    """
     both = _total(each[0]) + _total(each[1]) - _total(minus)
     # Positive fallback: a negative component is estimated as none, so never less than one dimension alone.
     largest = max(each, key=_total)
     if both <= _total(largest):
-        return _total(largest), satterthwaite(largest), named
+        return Component(variance=_total(largest), df=satterthwaite(largest))
     df = satterthwaite([*each[0], *each[1], *minus], total=both)
-    return both, min([df, *(_cap(p, both) for parts in each if len(parts) == 1 for p in parts)]), named
+    return Component(
+        variance=both, df=min([df, *(_cap(p, both) for parts in each if len(parts) == 1 for p in parts)])
+    )
 
 
 def _total(parts: Sequence[Component]) -> float:
@@ -341,7 +356,13 @@ def _dimension_parts(d: Dimension, means: FloatArray) -> list[Component]:
         Component(variance=float(np.sum(moved[s] ** 2) * (sizes[s] - 1) / sizes[s]), df=_effective(shares[s]))
         for s in (0, 1)
     ]
-    return [_guarded(parts)] if sizes.min() < 10 and sizes.max() > 2 * sizes.min() else parts
+    return nested_parts(parts, sizes.tolist())
+
+
+def nested_parts(parts: Sequence[Component], sizes: Sequence[int]) -> list[Component]:
+    """The parts of a dimension that is nested in the two groups; one where a small group stands beside a
+    large one."""
+    return [_guarded(parts)] if min(sizes) < 10 and max(sizes) > 2 * min(sizes) else list(parts)
 
 
 def _cap(part: Component, total: float) -> float:

@@ -126,12 +126,13 @@ def with_hidden(
     b: BoolArray,
     units: Mapping[str, npt.NDArray[np.integer]],
 ) -> Inference:
-    """An inference whose error has what few skewed units hide."""
+    """An inference whose interval allows for what few skewed units hide; p stays that of the plain test."""
     extra = sum(hidden(score, a, b, codes) for codes in units.values())
     if extra <= 0 or not found.se or found.value is None:
         return found
-    se = (found.se**2 + extra) ** 0.5
-    return from_standard_error(found.value, se, df=found.df, method=found.method, detail=found.detail)
+    se, method = (found.se**2 + extra) ** 0.5, f"{found.method}; interval widened for skewed units"
+    wide = from_standard_error(found.value, se, df=found.df, method=method, detail=found.detail)
+    return wide.with_(p_value=found.p_value)
 
 
 def _at(means: tuple[npt.NDArray[np.integer], FloatArray], units: npt.NDArray[np.integer]) -> FloatArray:

@@ -34,6 +34,10 @@ class Moments:
         names: the terms. n: rows with a positive weight.
         weight, weight2: Σw and Σw².
         sums, sums2: (k,) Σw·t and Σw²·t. cross: (k, k) Σw²·t·t′.
+        units: how many independent units (people decided on several times) the rows belong to; None where
+            each row is one. With units `weight2`, `sums2` and `cross` are sums over units, of the products of
+            a unit's own sums: then everything that follows from them is robust to how rows of a unit go
+            together.
     """
 
     names: tuple[str, ...]
@@ -43,6 +47,7 @@ class Moments:
     sums: FloatArray
     sums2: FloatArray
     cross: FloatArray
+    units: int | None = None
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(
@@ -53,12 +58,39 @@ class Moments:
             sums=self.sums + other.sums,
             sums2=self.sums2 + other.sums2,
             cross=self.cross + other.cross,
+            units=None
+            if self.units is None and other.units is None
+            else self.independent + other.independent,
         )
 
     @property
+    def independent(self) -> int:
+        """Units, or rows where each is one."""
+        return self.n if self.units is None else self.units
+
+    @property
+    def counts(self) -> bool:
+        """Whether sums of 0/1 terms are whole numbers of independent rows."""
+        return self.units is None and self.weight == self.weight2 == self.n
+
+    @property
     def n_effective(self) -> float:
-        """Kish's (Σw)²/Σw²: n for equal weights."""
+        """Kish's (Σw)²/Σw²: n for equal weights, the number of units for units of equal size."""
         return self.weight**2 / self.weight2 if self.weight2 > 0 else 0.0
+
+    def cases(self, share: Smooth) -> float:
+        """Kish's effective number of those rows (or units) that a share counts, linear in the 0/1 terms.
+
+        >>> m = moments(np.array([[1.0, 1.0, 0.0, 1.0]]), ["x"])
+        >>> m.cases(lambda t: t["x"])
+        3.0
+        """
+        means = self.means
+        slope, at = gradient(share, means), np.array([means[name] for name in self.names])
+        whole = float(np.real(share({k: np.float64(v) for k, v in means.items()})))
+        constant = whole - float(slope @ at)
+        square = constant**2 * self.weight2 + 2 * constant * slope @ self.sums2 + slope @ self.cross @ slope
+        return float((self.weight * whole) ** 2 / square) if square > 0 else 0.0
 
     @property
     def means(self) -> dict[str, float]:
@@ -67,13 +99,14 @@ class Moments:
         return dict(zip(self.names, (self.sums / below).tolist(), strict=True))
 
     def covariance(self) -> FloatArray:
-        """(k, k) covariance of the means: Σw²(t−T)(t−T)′/(Σw)² · n/(n−1)."""
-        if self.n < 2 or self.weight <= 0:
+        """(k, k) covariance of the means: Σw²(t−T)(t−T)′/(Σw)² · n/(n−1), over rows or units."""
+        n = self.independent
+        if n < 2 or self.weight <= 0:
             return np.full((len(self.names),) * 2, np.nan)
         t = self.sums / self.weight
         outer = np.outer(self.sums2, t)
         centred = self.cross - outer - outer.T + self.weight2 * np.outer(t, t)
-        return np.asarray(centred / self.weight**2 * self.n / (self.n - 1))
+        return np.asarray(centred / self.weight**2 * n / (n - 1))
 
 
 def moments(terms: FloatArray, names: Sequence[str], weight: npt.ArrayLike | None = None) -> Moments:
@@ -89,6 +122,41 @@ def moments(terms: FloatArray, names: Sequence[str], weight: npt.ArrayLike | Non
     w = None if weight is None else np.asarray(weight, dtype=float)
     one_part = np.zeros(terms.shape[1], dtype=np.int16)
     return moments_by_part(lambda rows, out: np.take(terms, rows, 1, out), names, one_part, 1, w)[0]
+
+
+def moments_of_units(
+    terms: FloatArray, names: Sequence[str], unit: IntArray, weight: npt.ArrayLike | None = None
+) -> Moments:
+    """The sums of rows that belong to units: rows of one unit are no independent evidence.
+
+    Args:
+        terms: (k, n), finite. unit: (n,) codes. weight: (n,) non-negative, or None for all ones.
+
+    Source: Liang & Zeger (1986), Longitudinal data analysis using generalized linear models.
+
+    >>> twice = moments_of_units(np.array([[1.0, 1.0, 2.0, 2.0, 3.0, 3.0]]), ["x"], np.repeat([0, 1, 2], 2))
+    >>> twice.n, twice.n_effective, round(float(twice.covariance()[0, 0]), 4)
+    (6, 3.0, 0.3333)
+    """
+    w = np.ones(terms.shape[1]) if weight is None else np.asarray(weight, dtype=float)
+    used = np.flatnonzero(w > 0)
+    place = np.unique(unit[used], return_inverse=True)[1]
+    count = int(place.max(initial=-1)) + 1
+    if count == len(used):
+        return moments(terms, names, weight)
+    w = w[used]
+    each = np.array([np.bincount(place, w * t, count) for t in terms[:, used]])
+    whole = np.bincount(place, w, count)
+    return Moments(
+        names=tuple(names),
+        n=len(used),
+        weight=float(whole.sum()),
+        weight2=float(whole @ whole),
+        sums=each.sum(axis=1),
+        sums2=each @ whole,
+        cross=each @ each.T,
+        units=count,
+    )
 
 
 def moments_by_part(

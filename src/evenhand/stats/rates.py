@@ -24,11 +24,13 @@ def _no_trials(method: str, level: float) -> Inference:
     return Inference(level=level, method=method, why_not="a group has no cases")
 
 
-def wilson(hits: float, n: float, *, level: float = 0.95) -> Inference:
+def wilson(hits: float, n: float, *, level: float = 0.95, df: float | None = None) -> Inference:
     """Score interval of one rate (Wilson 1927): (p̂ + z²/2n ± z√(p̂q̂/n + z²/4n²))/(1 + z²/n).
 
     Args:
         hits, n: counts (an effective sample size may be fractional), 0 ≤ hits ≤ n.
+        df: of a variance that was estimated rather than that of a binomial: t takes the place of z, which is
+            Korn & Graubard's (1998) adjustment of the effective sample size.
 
     Raises:
         UsageError: `bad-counts`.
@@ -41,7 +43,7 @@ def wilson(hits: float, n: float, *, level: float = 0.95) -> Inference:
     _counts(hits, n)
     if n == 0:
         return _no_trials("Wilson", level)
-    z, p = quantile(0.5 + level / 2, None), hits / n
+    z, p = quantile(0.5 + level / 2, df), hits / n
     middle, below = p + z**2 / (2 * n), 1 + z**2 / n
     reach = z * float(np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)))
     low = 0.0 if hits == 0 else (middle - reach) / below
@@ -75,8 +77,13 @@ def _exact_bounds(hits: int, n: int, level: float) -> tuple[float, float]:
     return low, high
 
 
-def newcombe(hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float = 0.95) -> Inference:
+def newcombe(
+    hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float = 0.95, df: float | None = None
+) -> Inference:
     """p_a − p_b with the hybrid score interval (Newcombe 1998, method 10); p from the pooled score test.
+
+    Args:
+        df: as in `wilson`.
 
     Raises:
         UsageError: `bad-counts`.
@@ -88,7 +95,7 @@ def newcombe(hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: flo
     method = "Newcombe's hybrid score interval, pooled score test"
     if n_a == 0 or n_b == 0:
         return _no_trials(method, check_level(level))
-    one, two = wilson(hits_a, n_a, level=level), wilson(hits_b, n_b, level=level)
+    one, two = wilson(hits_a, n_a, level=level, df=df), wilson(hits_b, n_b, level=level, df=df)
     p1, l1, u1, p2, l2, u2 = (
         float(v) for v in (one.value, one.low, one.high, two.value, two.low, two.high) if v is not None
     )
@@ -97,22 +104,27 @@ def newcombe(hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: flo
         value=d,
         low=d - float(np.hypot(p1 - l1, u2 - p2)),
         high=d + float(np.hypot(u1 - p1, p2 - l2)),
-        p_value=_pooled_p(hits_a, n_a, hits_b, n_b),
+        p_value=_pooled_p(hits_a, n_a, hits_b, n_b, df),
         level=level,
         method=method,
     )
 
 
-def _pooled_p(hits_a: float, n_a: float, hits_b: float, n_b: float) -> float | None:
+def _pooled_p(hits_a: float, n_a: float, hits_b: float, n_b: float, df: float | None = None) -> float | None:
     pooled = (hits_a + hits_b) / (n_a + n_b)
     se = float(np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b)))
     # Nobody or everybody selected in both groups: the data hold no evidence against equality.
-    return tail((hits_a / n_a - hits_b / n_b) / se, None) if se > 0 else 1.0
+    return tail((hits_a / n_a - hits_b / n_b) / se, df) if se > 0 else 1.0
 
 
-def katz(hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float = 0.95) -> Inference:
+def katz(
+    hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float = 0.95, df: float | None = None
+) -> Inference:
     """p_a / p_b with the log interval (Katz et al. 1978): se² = 1/x_a − 1/n_a + 1/x_b − 1/n_b; p on the log
     scale.
+
+    Args:
+        df: as in `wilson`.
 
     Returns:
         why_not where a rate is 0: the log of the ratio is not finite (see `miettinen_nurminen`).
@@ -139,13 +151,20 @@ def katz(hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float =
     if variance <= 0:
         return Inference(value=ratio, level=level, method=method, why_not="both rates are 1")
     log, se = float(np.log(ratio)), float(np.sqrt(variance))
-    low, high = (float(np.exp(bound)) for bound in bounds(log, se, level=level))
-    on = from_standard_error(log, se, level=level, method=method)
+    low, high = (float(np.exp(bound)) for bound in bounds(log, se, df=df, level=level))
+    on = from_standard_error(log, se, df=df, level=level, method=method)
     return on.with_(value=ratio, low=low, high=high, detail={"scale_of_se": "log"})
 
 
 def miettinen_nurminen(
-    hits_a: float, n_a: float, hits_b: float, n_b: float, *, kind: str = "ratio", level: float = 0.95
+    hits_a: float,
+    n_a: float,
+    hits_b: float,
+    n_b: float,
+    *,
+    kind: str = "ratio",
+    level: float = 0.95,
+    df: float | None = None,
 ) -> Inference:
     """p_a / p_b (or p_a − p_b) with the score interval under the restricted maximum likelihood.
 
@@ -153,7 +172,7 @@ def miettinen_nurminen(
     one is absent (unbounded).
 
     Args:
-        kind: ``"ratio"`` or ``"difference"``.
+        kind: ``"ratio"`` or ``"difference"``. df: as in `wilson`.
 
     Raises:
         UsageError: `bad-counts`, `bad-kind`.
@@ -177,7 +196,7 @@ def miettinen_nurminen(
     p, q = hits_a / n_a, hits_b / n_b
     value = p / q if kind == "ratio" else p - q
     score = _score_ratio if kind == "ratio" else _score_difference
-    z = quantile(0.5 + level / 2, None)
+    z = quantile(0.5 + level / 2, df)
 
     def outside(contrast: float, sign: float) -> float:
         return sign * score(contrast, hits_a, n_a, hits_b, n_b) - z
@@ -196,7 +215,7 @@ def miettinen_nurminen(
         value=value,
         low=low,
         high=high,
-        p_value=_pooled_p(hits_a, n_a, hits_b, n_b),
+        p_value=_pooled_p(hits_a, n_a, hits_b, n_b, df),
         level=level,
         method=method,
     )

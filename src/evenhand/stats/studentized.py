@@ -60,6 +60,6 @@ def range_quantile(probability: float, groups: int, df: float | None) -> float:
     high = 4.0
     while range_tail(high, groups, df) > 1 - probability and high < 1e6:
         high *= 2
-    if range_tail(high, groups, df) > 1 - probability:
-        return high  # hardly any degrees of freedom: so far out that it decides nothing
+    if range_tail(high, groups, df) > 1 - probability:  # one degree of freedom, and hardly any error left
+        return float("inf")
     return float(brentq(lambda q: range_tail(q, groups, df) - (1 - probability), 0.0, high, xtol=1e-9))

@@ -8,8 +8,8 @@ import numpy as np
 
 from evenhand._analysis import PRIMARY
 from evenhand._estimate import Evidence, evidence
-from evenhand._judge import judge
-from evenhand._model import Estimate, Finding, FloatArray, Verdict
+from evenhand._judge import interval_said, judge
+from evenhand._model import Estimate, Finding, FloatArray
 from evenhand.audits.amplification.resampling import Aggregate, Judging, Resampled
 from evenhand.audits.amplification.statistics import MEAN
 from evenhand.stats.few_units import allowing_for
@@ -184,15 +184,13 @@ def _mean(null: FloatArray) -> float:
     return float(usable.mean()) if len(usable) else 0.0
 
 
-def _say(item: Evidence, verdict: Verdict, tolerance: tuple[float, float]) -> str:
-    e = item.estimate
-    if e.value is None or e.low is None or e.high is None:
+def _say(finding: Finding) -> str:
+    e, verdict, interval = finding.estimate, finding.verdict, interval_said(finding)
+    if e.value is None or interval is None or finding.tolerance is None:
         return f"No conclusion: {e.why_not or 'no interval can be computed'}."
-    gap = (
-        f"Beyond its null, the {e.measure.removesuffix(' beyond its null')} is {e.value:+.4f}"
-        f" ({e.level:.0%} interval {e.low:+.4f} to {e.high:+.4f})"
-    )
-    bound = f"{tolerance[1]:g}"
+    measure, value = e.measure.removesuffix(" beyond its null"), f"{e.value:+.4f}".replace("-", "−")
+    gap = f"Beyond its null, the {measure} is {value} ({interval})"
+    bound = f"{finding.tolerance[1]:g}"
     if verdict == "disparity":
         return (
             f"{gap}: the outputs are shown to tie items to groups more tightly than the data did, by more"

@@ -13,8 +13,8 @@ import numpy as np
 from evenhand._analysis import PRIMARY, Analysis
 from evenhand._declared import Declared
 from evenhand._estimate import Evidence, evidence
-from evenhand._judge import judge
-from evenhand._model import BoolArray, Estimate, Finding, FloatArray, IntArray, Verdict
+from evenhand._judge import interval_said, judge
+from evenhand._model import BoolArray, Estimate, Finding, FloatArray, IntArray
 from evenhand.audits.attack.confirmation import Confirmed
 from evenhand.audits.attack.field import Field
 from evenhand.audits.attack.placebos import Excess, asymmetry, mean_of_sides
@@ -88,7 +88,7 @@ def _judged(claims: Sequence[_Claim], family: str, declared: Declared) -> list[F
         family=family,
         correction=declared.correction,
         primary=family == PRIMARY,
-        say=lambda item, verdict, bounds: _sentence(item, verdict, bounds[1], excess_of[_key(item)]),
+        say=lambda finding: _sentence(finding, excess_of[_key(finding)]),
     )
     return [_confirmed(f, claim.excess, claim.check) for f, claim in zip(judged, claims, strict=True)]
 
@@ -109,7 +109,7 @@ def _note_resolution(claims: Sequence[_Claim], declared: Declared, analysis: Ana
         )
 
 
-def _key(item: Evidence) -> tuple[str, str, str | None]:
+def _key(item: Evidence | Finding) -> tuple[str, str, str | None]:
     return item.estimate.measure, item.estimate.group, item.estimate.given
 
 
@@ -133,18 +133,17 @@ def _claims(
         yield _Claim(_made(measure, EXCESS, between, excess.inference, units), excess, check)
 
 
-def _sentence(item: Evidence, verdict: Verdict, bound: float, excess: Excess) -> str:
-    e = item.estimate
-    if e.value is None or e.low is None or e.high is None:
+def _sentence(finding: Finding, excess: Excess) -> str:
+    e, verdict, interval = finding.estimate, finding.verdict, interval_said(finding, scale=100, digits=1)
+    if e.value is None or interval is None or finding.tolerance is None:
         return f"No conclusion: {e.why_not}."
     better = int(np.sum(excess.placebos >= excess.observed - 1e-12))
     start = (
         f"{e.measure[:1].upper()}{e.measure[1:]} {100 * excess.observed:.1f} %; placebo directions reach"
         f" {100 * float(excess.placebos.mean()):.1f} % on average, and {better} of {len(excess.placebos)}"
-        f" reach as much. The excess is {100 * e.value:+.1f} points ({100 * e.level:g} % interval"
-        f" {100 * e.low:+.1f} to {100 * e.high:+.1f})"
+        f" reach as much. The excess is {100 * e.value:+.1f} points ({interval})"
     ).replace("-", "−")
-    points = f"the tolerance of {100 * bound:g} points"
+    points = f"the tolerance of {100 * finding.tolerance[1]:g} points"
     if verdict == "disparity":
         return f"{start}: shown to be more than random directions do, by more than {points}."
     if verdict == "gap":

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand._design import design
 from evenhand.audits.attack.axes import axes_of
 from evenhand.audits.attack.field import Laying, field_of, reader_of
 from evenhand.embeddings.dictionary import Rules
@@ -17,6 +18,8 @@ from evenhand.texts import texts as texts_of
 
 DEPTH = 2.0
 """Queries of a beam search for each single change, at most, in the runs measured."""
+FLIPPING = 0.1
+"""Share of the texts whose label is assumed to flip, either way."""
 
 
 def forecast_attack(
@@ -50,6 +53,7 @@ def forecast_attack(
         ratio=float(arguments.get("fluency_ratio", 0.25)),
     )
     most = int(arguments.get("max_queries", 500))
+    opened: list[int] = []
     lines = [f"{len(given):,} texts; embeddings {space.id}: {len(space):,} words"]
     lowest, highest = len(given), len(given)
     directions = arguments.get("directions", ("woman-man", "man-woman"))
@@ -62,6 +66,7 @@ def forecast_attack(
             open_ += bool(singles.any())
             lowest += sum(len(np.unique(at[at >= 0])) for at in np.moveaxis(edges, 2, 0))
             highest += int(np.minimum(DEPTH * singles, most).sum())
+        opened.append(open_)
         lines.append(f"{axis.name}: {open_:,} texts can be altered; {laid.directions - 1} placebos")
     times = int(arguments.get("repeats", 1))
     lowest, highest = lowest * times, max(lowest, highest) * times
@@ -72,4 +77,12 @@ def forecast_attack(
     if rate is not None and rate > 0:
         least, longest = (f"{n / rate / 60:,.1f}" for n in (lowest, highest))
         lines.append(f"time at {rate:g} a second: {least} to about {longest} minutes")
+    tolerance = (float("-inf"), float(arguments.get("tolerance", 0.05)))
+    level = float(arguments.get("level", 0.95))
+    for n in opened:
+        if n > 1:  # of flips either way in a share of the texts, the asymmetry varies by its root
+            told = design(
+                "paired", n=n, sd=FLIPPING**0.5, tolerance=tolerance, level=level, claims=len(opened)
+            )
+            lines.append(f"if {100 * FLIPPING:g} % of the texts flip: {told!r}")
     return lines

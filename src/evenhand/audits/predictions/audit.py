@@ -28,7 +28,17 @@ from evenhand.audits.predictions.classification import labels
 from evenhand.audits.predictions.inputs import from_user
 from evenhand.audits.predictions.practice.law import check_law
 from evenhand.audits.predictions.regression import numbers
-from evenhand.audits.predictions.rows import Column, Columns, Fitted, Intake, Missing, Named, Progress, Roles
+from evenhand.audits.predictions.roles import (
+    Column,
+    Columns,
+    Fitted,
+    Intake,
+    Missing,
+    Named,
+    Progress,
+    Roles,
+    Units,
+)
 from evenhand.stats.interval import check_level
 
 QUANTILES = (0.9, 0.8, 0.5)
@@ -42,6 +52,7 @@ def audit_predictions(
     groups: Columns = (),
     y_true: Column | None = None,
     y_score: Column | None = None,
+    units: Units = (),
     reference: str | Mapping[str, str] | None = None,
     measures: str | Sequence[str] = "default",
     task: Task = "auto",
@@ -75,6 +86,9 @@ def audit_predictions(
         groups: columns with the groups; each is a family of claims. In Python also a mapping of name → array.
         y_true: column with the outcomes.
         y_score: column with a classifier's scores in [0, 1].
+        units: whom or what a row is about, where several rows may be about one: a column, e.g. of persons.
+            Rows of one unit are one piece of evidence, and intervals are made of units; of nested units
+            ("family/person") the widest counts. False says that rows are independent.
         reference: the group that the others are held against; the largest by default. ``"M"`` or ``{"sex":
             "M"}``.
         measures: default, notebook-2022, or names of claims to keep, e.g. "disparate impact".
@@ -137,6 +151,7 @@ def audit_predictions(
         groups=groups,
         y_true=y_true,
         y_score=y_score,
+        units=units,
         weight=weight,
         lists=lists,
         control=control,
@@ -158,10 +173,9 @@ def audit_predictions(
         counts = labels(given, declared, analysis, options)
     else:
         counts = numbers(given, declared, analysis, options, task=chosen)
-    if replicates and (chosen == "classification" or lists is not None):
-        analysis.note(
-            "no-bootstrap", "Only the regression table is bootstrapped: the intervals are the closed forms."
-        )
+    if replicates and (chosen == "classification" or lists is not None or named.unit is not None):
+        text = "Only a regression table of independent rows is bootstrapped: intervals are closed forms."
+        analysis.note("no-bootstrap", text)
     told = {**asdict(named), "task": chosen, "quantiles": options.quantiles}
     told |= {"reference": dict(declared.reference), "tolerance": dict(declared.tolerance)}
     return analysis.result(

@@ -14,7 +14,8 @@ import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError
-from evenhand.audits.predictions.rows import Missing, Named, Progress, Rows, check_groups, rows_of
+from evenhand.audits.predictions.roles import Missing, Named, Progress
+from evenhand.audits.predictions.rows import Rows, check_groups, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -3,7 +3,7 @@ group."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -18,7 +18,7 @@ from evenhand.audits.predictions.rows import Chosen, Rows
 from evenhand.measures.regression import TERMS, selected_term, term_matrix
 from evenhand.stats.grouped_order import Ordered, distinct, in_order, scores_of
 from evenhand.stats.histogram import Scores, ordered_quantile
-from evenhand.stats.moments import Moments, moments_by_part, with_indicators
+from evenhand.stats.moments import Moments, moments_by_part, moments_of_units, with_indicators
 
 MOST_GRID = 30_000_000
 """Grid points × groups held at once; beyond, scores are counted in bins and the error is stated."""
@@ -79,7 +79,7 @@ class Counted:
     """Rows, and what is made of them once: `terms`, `place` and `in_top` when they are first asked for.
 
     Args:
-        columns: name → (n,). weight: (n,) or None.
+        columns: name → (n,). weight: (n,) or None. unit: (n,) codes, where rows belong to units.
         ordered: the predictions in ascending order with the codes `by`, where they have been sorted; rows
             without a code have the next free one.
     """
@@ -87,6 +87,7 @@ class Counted:
     scale: Scale
     columns: Mapping[str, FloatArray]
     weight: FloatArray | None
+    unit: IntArray | None = None
     ordered: Ordered | None = None
     by: IntArray | None = None
 
@@ -149,7 +150,14 @@ def prepare(rows: Rows, quantiles: Sequence[float], *, top: float = 0.8, cells: 
         error=error,
         terms=term_names(list(rows.columns), quantiles),
     )
-    return Counted(scale=scale, columns=rows.columns, weight=rows.weight, ordered=ordered, by=first.codes)
+    return Counted(
+        scale=scale,
+        columns=rows.columns,
+        weight=rows.weight,
+        unit=rows.unit,
+        ordered=ordered,
+        by=first.codes,
+    )
 
 
 def bins_between(low: float, high: float) -> tuple[FloatArray, float]:
@@ -233,6 +241,8 @@ def _moments(made: Counted, codes: IntArray, groups: int, rows: Chosen) -> list[
     sums.
     """
     scale = made.scale
+    if made.unit is not None:
+        return [_of_units(made, made.unit, own) for own in _by_code(codes, groups, rows)]
     p = made.columns["y_pred"][rows]
     cuts = sorted(set(scale.thresholds.values()))
     levels = len(cuts) + 1
@@ -258,6 +268,26 @@ def _moments(made: Counted, codes: IntArray, groups: int, rows: Chosen) -> list[
         (with_indicators(own, chosen), with_indicators(own[first:], top))
         for own in (sums[i * levels : (i + 1) * levels] for i in range(groups))
     ]
+
+
+def _by_code(codes: IntArray, groups: int, rows: Chosen) -> Iterator[npt.NDArray[np.intp]]:
+    """The rows of each group; `codes` are those of the `rows`."""
+    for code in range(groups):
+        own = np.flatnonzero(codes == code)
+        yield own if isinstance(rows, slice) else rows[own]
+
+
+def _of_units(made: Counted, unit: IntArray, rows: npt.NDArray[np.intp]) -> tuple[Moments, Moments]:
+    """(all of some rows, those above the top's threshold), summed by unit.
+
+    A unit may lie on both sides of a threshold, so sums by threshold do not add up to its own.
+    """
+
+    def summed(own: npt.NDArray[np.intp]) -> Moments:
+        weight = None if made.weight is None else made.weight[own]
+        return moments_of_units(made.terms[:, own], made.scale.terms, unit[own], weight)
+
+    return summed(rows), summed(rows[made.in_top[rows]])
 
 
 def _scores(

@@ -146,7 +146,7 @@ def _pooled(row: Measure) -> Callable[[Sequence[tuple[Cell, Cell]], float], Infe
 
 def _pooled_ratio(row: Measure, pairs: Sequence[tuple[Cell, Cell]], level: float) -> Inference:
     term = row.terms[0]
-    counts = np.array([(*hits(a.moments, term), *hits(b.moments, term)) for a, b in pairs])
+    counts = np.array([(*hits(a.moments, term)[:2], *hits(b.moments, term)[:2]) for a, b in pairs])
     return mantel_haenszel_ratio(*counts.reshape(-1, 4).T, level=level)
 
 

@@ -11,14 +11,15 @@ import numpy as np
 
 from evenhand._errors import DataError, UsageError
 from evenhand._labels import Attribute, Grouped, Label, groupings
-from evenhand._model import BoolArray, Factor, FloatArray
+from evenhand._model import BoolArray, Factor, FloatArray, IntArray
 from evenhand.audits.predictions.batches import Large, batches, numbers_only
 from evenhand.audits.predictions.cells import BINS, EVERYONE, Cell, bin_of, scores_at
-from evenhand.audits.predictions.rows import Chosen, Intake, Named, Rows, check_weights, rows_by_level
+from evenhand.audits.predictions.roles import Intake, Named
+from evenhand.audits.predictions.rows import Chosen, Rows, check_weights, rows_by_level
 from evenhand.audits.predictions.sources import Cells, Source, Stratum, in_memory, summed, within_of
 from evenhand.measures import classification as cls
 from evenhand.stats.histogram import Scores
-from evenhand.stats.moments import moments
+from evenhand.stats.moments import moments, moments_of_units
 
 Positive: TypeAlias = str | int | float | bool | None
 """The favourable class, if the user names one."""
@@ -196,11 +197,16 @@ def class_cells(
     groups: Grouped,
     within: BoolArray | None = None,
     *,
+    unit: IntArray | None = None,
     binned: bool = False,
 ) -> list[ClassCell]:
     """One cell for each level that has rows."""
     found = zip(groups.labels, rows_by_level(groups.factor, within), strict=True)
-    return [class_cell(columns, weight, rows, label, binned=binned) for label, rows in found if len(rows)]
+    return [
+        class_cell(columns, weight, rows, label, unit=unit, binned=binned)
+        for label, rows in found
+        if len(rows)
+    ]
 
 
 def class_cell(
@@ -209,17 +215,20 @@ def class_cell(
     rows: Chosen,
     label: Label,
     *,
+    unit: IntArray | None = None,
     binned: bool = False,
 ) -> ClassCell:
     """The sums of some rows.
 
     Args:
+        unit: (n,) codes, where rows belong to units.
         binned: scores are counted in `BINS` bins of 0 to 1, so that cells can be added; else they are exact.
     """
     part = {k: v[rows] for k, v in columns.items()}
     w = None if weight is None else weight[rows]
     names = [n for n in cls.TERMS if set(NEEDS[n]) <= set(part)]
-    made = moments(np.stack([cls.TERMS[n](part) for n in names]), names, w)
+    terms = np.stack([cls.TERMS[n](part) for n in names])
+    made = moments(terms, names, w) if unit is None else moments_of_units(terms, names, unit[rows], w)
     none = Scores(values=np.zeros(1), weight=np.zeros(1), weight2=np.zeros(1), n=0)
     positives = negatives = calibration = None
     if "y_score" in part and "actual" in part:
@@ -320,7 +329,13 @@ def _columns(rows: Rows, compared: Sequence[str]) -> dict[str, dict[str, FloatAr
 
 def _everyone(rows: Rows, columns: Mapping[str, Mapping[str, FloatArray]]) -> Classes:
     whole = {
-        name: class_cell({k: v for k, v in own.items() if k != "y_score"}, rows.weight, slice(None), EVERYONE)
+        name: class_cell(
+            {k: v for k, v in own.items() if k != "y_score"},
+            rows.weight,
+            slice(None),
+            EVERYONE,
+            unit=rows.unit,
+        )
         for name, own in columns.items()
     }
     return Classes(label=EVERYONE, of=whole)
@@ -335,7 +350,10 @@ def _classes(
     binned: bool,
 ) -> list[Classes]:
     within = within_of(rows, at)
-    each = [class_cells(own, rows.weight, groups, within, binned=binned) for own in columns.values()]
+    each = [
+        class_cells(own, rows.weight, groups, within, unit=rows.unit, binned=binned)
+        for own in columns.values()
+    ]
     return [
         Classes(label=same[0].label, of=dict(zip(columns, same, strict=True)))
         for same in zip(*each, strict=True)

@@ -75,10 +75,10 @@ def _rates(analysis: Analysis, cells: Sequence[Cell], where: str, level: float) 
 
 def _rate(measure: Measure, c: Cell, level: float) -> dict[str, Scalar]:
     """A rate with Wilson's interval; n is the number of cases that it counts."""
-    of, among, _ = counts_of(measure, c.moments)
+    of, among, _, df = counts_of(measure, c.moments)
     if among < 1e-9:
         return {"value": None, "low": None, "high": None, "n": c.n}
-    found = wilson(min(of, among), among, level=level)
+    found = wilson(min(of, among), among, level=level, df=df)
     return {"value": found.value, "low": found.low, "high": found.high, "n": round(among)}
 
 

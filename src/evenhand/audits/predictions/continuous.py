@@ -14,6 +14,8 @@ from evenhand._estimate import evidence
 from evenhand._judge import judge
 from evenhand._model import Estimate, Exhibit, FloatArray
 from evenhand.audits.predictions.rows import Rows
+from evenhand.measures.contrasts import described
+from evenhand.measures.row import BY_ROWS
 from evenhand.stats.auc import correlation
 from evenhand.stats.distance import dependence_bounds, distance_correlation
 from evenhand.stats.interval import Inference
@@ -36,12 +38,14 @@ def add_continuous(rows: Rows, declared: Declared, analysis: Analysis, predicted
         items, bounds = [], []
         for what, target in targets.items():
             n = len(values)
-            linear = partial(correlation, values, target)
+            linear = partial(_correlated, rows, values, target)
             item = _estimate(f"correlation with {what}", "correlation", attribute, n)
             analysis.primary.append(
                 (evidence(item, _plain(linear(level=declared.level)), _at(linear)), TOLERANCE)
             )
             apart = distance_correlation(values, target, seed=declared.seed, level=declared.level)
+            if rows.unit is not None:
+                apart = described(apart, BY_ROWS)
             item = _estimate(f"distance correlation with {what}", "distance correlation", attribute, n)
             items.append(evidence(item, _plain(apart), _bounded(apart)))
             bounds.append((0.0, TOLERANCE[1]))
@@ -53,6 +57,11 @@ def add_continuous(rows: Rows, declared: Declared, analysis: Analysis, predicted
             "Correlations with continuous attributes do not use the case weights.",
             warning=True,
         )
+
+
+def _correlated(rows: Rows, values: FloatArray, target: FloatArray, *, level: float) -> Inference:
+    found = correlation(values, target, level=level)
+    return found if rows.unit is None else described(found, BY_ROWS)
 
 
 def _at(linear: Callable[..., Inference]) -> Callable[[float], Inference]:

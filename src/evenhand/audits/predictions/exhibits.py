@@ -101,8 +101,8 @@ def selection_table(
         rates = [c.moments.means[term] for c in cells]
         best = max(rates)
         for c, rate in zip(cells, rates, strict=True):
-            x, n = hits(c.moments, term)
-            own = wilson(x, n, level=level)
+            x, n, _, df = hits(c.moments, term)
+            own = wilson(x, n, level=level, df=df)
             row: dict[str, Scalar] = {
                 "quantile": q,
                 "threshold": found.scale.thresholds[q],
@@ -119,7 +119,7 @@ def selection_table(
                 "Fisher p": None,
             }
             if c is not reference:
-                practice = four_fifths(x, n, *hits(reference.moments, term))
+                practice = four_fifths(x, n, *hits(reference.moments, term)[:2])
                 row |= {"ratio to reference": practice.ratio, "Z": practice.z}
                 row |= {"Z of ln ratio": practice.z_ratio, "Fisher p": practice.fisher_p}
             rows.append(row)

@@ -15,18 +15,10 @@ from evenhand._provenance import digest_of
 from evenhand.audits.predictions import class_cells, sources
 from evenhand.audits.predictions.batches import Large, large_file
 from evenhand.audits.predictions.class_cells import Labelled, Positive
-from evenhand.audits.predictions.rows import (
-    Column,
-    Columns,
-    Intake,
-    Named,
-    Progress,
-    Roles,
-    Rows,
-    gather,
-    rows_of,
-)
+from evenhand.audits.predictions.roles import Column, Columns, Intake, Named, Progress, Roles, gather, unit_of
+from evenhand.audits.predictions.rows import Rows, rows_of
 from evenhand.audits.predictions.sources import Numbers, Source
+from evenhand.audits.predictions.units import in_units
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +55,8 @@ class Input:
 
     def _rows(self, *, labels: bool) -> Rows:
         how = self.intake
-        return rows_of(self.table, self.named, missing=how.missing, analysis=how.analysis, labels=labels)
+        rows = rows_of(self.table, self.named, missing=how.missing, analysis=how.analysis, labels=labels)
+        return in_units(rows, self.named.unit, how.analysis)
 
     def rows(self, *, labels: bool = False) -> Rows:
         """The validated rows in memory."""
@@ -128,6 +121,8 @@ def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
         made = Input(named=_names(large, roles), table=None, large=large, intake=intake)
         if roles.continuous:
             raise made.not_streamed("a continuous attribute")
+        if unit_of(roles.units, large.columns) is not None:
+            raise made.not_streamed("an audit of units (--unit)")
         return made
     table, named = gather(data, roles)
     return Input(named=named, table=table, large=None, intake=intake)

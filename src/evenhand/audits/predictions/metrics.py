@@ -24,7 +24,8 @@ from evenhand.audits.predictions.class_cells import (
     levels_of,
     positive_label,
 )
-from evenhand.audits.predictions.rows import Column, Roles, Rows, gather, rows_of
+from evenhand.audits.predictions.roles import Column, Roles, gather
+from evenhand.audits.predictions.rows import Rows, rows_of
 
 C = TypeVar("C", bound=Cell)
 

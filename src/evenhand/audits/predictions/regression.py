@@ -92,7 +92,7 @@ def regression(found: Numbers, declared: Declared, analysis: Analysis, options: 
         of = Compared(attribute=attribute, cells=cells, reference=reference)
         if options.suggest:
             add_suggestion(analysis, scale, of, options.quantiles, level=declared.level)
-        if options.replicates:
+        if options.replicates and cells[0].moments.units is None:
             rows = [r for r in number_measures(scale, options.quantiles) if kept_row(r.name, claims)]
             add_bootstrap(analysis, found, of, rows, declared, options.replicates)
         for name in source.strata:
@@ -125,7 +125,11 @@ def _strata(
             continue
         strata.append((f"{name}={level}", against(cells, own)))
     within_strata(strata, claims, declared, analysis, attribute)
-    analysis.findings += held_equal(strata, claims, declared, attribute, name)
+    if source.everyone.moments.units is None:
+        analysis.findings += held_equal(strata, claims, declared, attribute, name)
+    else:
+        text = f"With {name} held equal: not pooled, since a unit may have rows in several strata."
+        analysis.note("units-pooled", text)
 
 
 def _remark(cells: Sequence[Cell], attribute: Attribute, analysis: Analysis) -> None:

@@ -27,7 +27,8 @@ from evenhand.audits.predictions.cells import (
     prepare,
     term_names,
 )
-from evenhand.audits.predictions.rows import Intake, Named, Rows, check_weights
+from evenhand.audits.predictions.roles import Intake, Named
+from evenhand.audits.predictions.rows import Rows, check_weights
 from evenhand.stats.histogram import weighted_quantile
 
 FINE = 1 << 20

@@ -13,10 +13,10 @@ from evenhand._judge import Correction, tolerance_of
 from evenhand._labels import references
 from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
-from evenhand.audits.scores.claims import Question
 from evenhand.audits.scores.notes import note_rows, unscored
 from evenhand.audits.scores.rows import ScoreColumns, nested_unit, observations_of, table_of
 from evenhand.audits.scores.sections import add_sections
+from evenhand.audits.scores.sides import Question
 
 
 @tells_its_call("data", "probes")

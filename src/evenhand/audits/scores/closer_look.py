@@ -8,7 +8,8 @@ import numpy as np
 
 from evenhand._estimate import Evidence
 from evenhand._model import BoolArray, Exhibit, Factor, FloatArray, Observations, Scalar
-from evenhand.audits.scores.claims import Question, Side, sides_compared
+from evenhand.audits.scores.claims import sides_compared
+from evenhand.audits.scores.sides import Question, Side
 from evenhand.stats.crossed import difference
 from evenhand.stats.influence import influence
 from evenhand.stats.interval import Inference

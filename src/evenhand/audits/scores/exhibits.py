@@ -12,7 +12,7 @@ from evenhand._estimate import Evidence
 from evenhand._judge import CORRECTIONS
 from evenhand._labels import Label
 from evenhand._model import BoolArray, Exhibit, FloatArray, Observations, Scalar
-from evenhand.audits.scores.claims import Question, Side, gap_of, samples_of, scored, sides_of
+from evenhand.audits.scores.claims import samples_of
 from evenhand.audits.scores.closer_look import (
     diagnostic_table,
     influential,
@@ -20,6 +20,8 @@ from evenhand.audits.scores.closer_look import (
     placebo,
     worth_a_look,
 )
+from evenhand.audits.scores.gaps import gap_of
+from evenhand.audits.scores.sides import Question, Side, scored, sides_of
 
 BINS = 40
 MOST_GROUPS = 12

@@ -14,7 +14,7 @@ from evenhand._estimate import Evidence, evidence
 from evenhand._judge import judge
 from evenhand._labels import Label
 from evenhand._model import BoolArray, Estimate, Exhibit, Factor, FloatArray, Observations, Scalar
-from evenhand.audits.scores.claims import LABEL, Question, sides_of
+from evenhand.audits.scores.sides import LABEL, Question, sides_of
 from evenhand.measures import identity_auc
 from evenhand.measures.scores import (
     counterfactual_token_gap,

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand._errors import DataError
 from evenhand._model import FloatArray, IntArray, Observations
 from evenhand._table import factor, numbers, read_table, require, text_column
-from evenhand.audits.scores.claims import LABEL
+from evenhand.audits.scores.sides import LABEL
 from evenhand.subjects.comprehend_files import is_comprehend, read_comprehend
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from evenhand._analysis import Analysis
 from evenhand._estimate import Evidence
 from evenhand._model import Observations
-from evenhand.audits.scores.claims import LABEL, Question, check_question, compare_groups
+from evenhand.audits.scores.claims import check_question, compare_groups
 from evenhand.audits.scores.exhibits import add_exhibits
 from evenhand.audits.scores.measures import add_labels, add_measures
+from evenhand.audits.scores.sides import LABEL, Question
 
 
 def add_sections(

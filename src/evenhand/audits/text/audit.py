@@ -17,7 +17,7 @@ from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
 from evenhand._run import Progress, ask
 from evenhand._store import Journal
-from evenhand.audits.scores.claims import Question
+from evenhand.audits.scores.sides import Question
 from evenhand.audits.text.asking import classed, within_budget, within_limits
 from evenhand.audits.text.claims import compare_parts, grouped, ranked, score_of
 from evenhand.audits.text.designs import Design, TermsGiven, design

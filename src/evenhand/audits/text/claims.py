@@ -12,8 +12,8 @@ from evenhand._errors import SubjectError, UsageError
 from evenhand._estimate import Evidence
 from evenhand._model import Observations
 from evenhand._run import Asked
-from evenhand.audits.scores.claims import LABEL, Question
 from evenhand.audits.scores.sections import add_sections
+from evenhand.audits.scores.sides import LABEL, Question
 from evenhand.audits.text.designs import Design
 
 

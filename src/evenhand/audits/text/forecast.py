@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from evenhand._design import MOST_GROUPS, Chances, design
 from evenhand._model import IntArray
 from evenhand.audits.text.designs import Design, Part, design_of
-from evenhand.stats.power import detectable
 
 GUESSES = (0.02, 0.05, 0.1, 0.2)
 """Spreads of a term's effect that a plan shows where the user names none, on the scale of the score."""
@@ -25,7 +24,7 @@ def forecast(
     rate: float | None = None,
     sds: Sequence[float] | None = None,
 ) -> list[str]:
-    """Lines for a reader: probes, characters, cost, time, smallest detectable gaps.
+    """Lines for a reader: probes, characters, cost, time, smallest detectable gaps, chances of verdicts.
 
     Args:
         arguments: those of `audit_text`.
@@ -51,7 +50,7 @@ def forecast(
     speed = rate if rate is not None else arguments.get("rate")
     if speed:
         lines.append(f"time         {_duration(calls / float(speed))} at {float(speed):g} calls a second")
-    lines += _power(made, sds or GUESSES, float(arguments.get("level", 0.95)))
+    lines += _power(made, sds, arguments)
     return lines
 
 
@@ -85,18 +84,41 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _power(made: Design, sds: Sequence[float], level: float) -> list[str]:
-    """Smallest gap that each attribute's scarcest pair of groups could find, for assumed spreads."""
-    lines = ["smallest gap found with 80 % power, if a term's effect and a text's reaction each vary by"]
-    lines.append("             " + "".join(f"sd {sd:<9g}" for sd in sds))
-    for part in made.parts:
-        for factor, label in part.attributes.items():
-            sizes = _sizes(part, factor)
-            if len(sizes) >= 2:
-                gaps = [_gap(sd, sizes, len(part.grid.texts), part.sampled, level) for sd in sds]
-                shown = "".join(f"{gap:<12.3f}" if gap is not None else f"{'–':<12}" for gap in gaps)
-                lines.append(f"{label[:12]:<13}{shown}({_said(part, sizes)})")
-    return lines
+def _power(made: Design, sds: Sequence[float] | None, arguments: Mapping[str, Any]) -> list[str]:
+    """The gap that each attribute's scarcest groups have called a disparity, and the chances at others."""
+    guesses = sds or GUESSES
+    lines = ["gap called a disparity with 80 % chance, if a term's effect and a text's reaction each vary by"]
+    lines.append("             " + "".join(f"sd {sd:<9g}" for sd in guesses))
+    chances = []
+    found = [(part, f, label) for part in made.parts for f, label in part.attributes.items()]
+    usable = [(part, label, sizes) for part, f, label in found if len(sizes := _sizes(part, f)) >= 2]
+    for part, label, sizes in usable:
+        told = {sd: _design(part, sizes, sd, len(usable), arguments) for sd in guesses}
+        gaps = [known.detectable for known in told.values()]
+        shown = "".join(f"{gap:<12.3f}" if gap is not None else f"{'–':<12}" for gap in gaps)
+        lines.append(f"{label[:12]:<13}{shown}({_said(part, sizes)})")
+        chances += [f"{label}: {told[sd]!r}" for sd in sds or GUESSES[1:2]]
+    return [*lines, *chances]
+
+
+def _design(
+    part: Part, sizes: Sequence[int], sd: float, attributes: int, arguments: Mapping[str, Any]
+) -> Chances:
+    """Of groups held against a reference the largest of several gaps, else the widest of all."""
+    few = sorted(sizes)[:2] if part.sampled else [1, 1]
+    against = bool(arguments.get("reference"))
+    return design(
+        "texts",
+        n=few[0],
+        n_reference=few[1],
+        texts=max(1, len(part.grid.texts)),
+        groups=2 if against else min(len(sizes), MOST_GROUPS),
+        term_sd=sd,
+        text_sd=sd,
+        tolerance=arguments.get("tolerance", 0.1),
+        level=float(arguments.get("level", 0.95)),
+        claims=attributes * (len(sizes) - 1 if against else 1),
+    )
 
 
 def _sizes(part: Part, factor: str) -> list[int]:
@@ -107,12 +129,3 @@ def _sizes(part: Part, factor: str) -> list[int]:
 def _said(part: Part, sizes: Sequence[int]) -> str:
     texts = len(part.grid.texts)
     return f"{min(sizes)} {part.word}s a group × {texts} texts" if part.sampled else f"{texts} texts"
-
-
-def _gap(sd: float, sizes: Sequence[int], texts: int, sampled: bool, level: float) -> float | None:
-    """Var = sd²(1/k₁ + 1/k₂) over terms + 2sd²/T over texts (Clark 1973); the residual is small beside."""
-    few = sorted(sizes)[:2]
-    over_terms = sd**2 * sum(1 / k for k in few) if sampled else 0.0
-    over_texts = 2 * sd**2 / texts
-    df = max(1.0, sum(few) - 2.0) if sampled else max(1.0, texts - 1.0)
-    return detectable(math.sqrt(over_terms + over_texts), df=df, alpha=1 - level)

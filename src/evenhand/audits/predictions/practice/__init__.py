@@ -1,1 +1,1 @@
-"""What practice and law ask for beside the claims: their tables, thresholds, the table of the 2022 notebook."""
+"""What practice and law ask for beside the claims: tables, thresholds, the table of the 2022 notebook."""

@@ -13,7 +13,8 @@ from evenhand._estimate import Evidence
 from evenhand._judge import judge
 from evenhand._labels import Label
 from evenhand._model import Estimate, Exhibit, Factor, Finding, FloatArray
-from evenhand.audits.predictions.rows import Column, Columns, Roles, gather, rows_of
+from evenhand.audits.predictions.roles import Column, Columns, Roles, gather
+from evenhand.audits.predictions.rows import rows_of
 from evenhand.measures.notebook import notebook_table
 
 if TYPE_CHECKING:

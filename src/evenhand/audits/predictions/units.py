@@ -1,0 +1,38 @@
+"""Rows that are about the same person: what is said of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from evenhand._analysis import Analysis
+from evenhand.audits.predictions.rows import Rows
+
+
+def in_units(rows: Rows, name: str | None, analysis: Analysis) -> Rows:
+    """The rows with units only where some unit has several; notes say what follows."""
+    if rows.unit is None:
+        return rows
+    units = len(np.unique(rows.unit))
+    if units == len(rows):
+        analysis.note("units", f"No value of {name} has two rows: the {units} rows are independent.")
+        return replace(rows, unit=None)
+    analysis.note(
+        "units",
+        f"{len(rows)} rows belong to {units} values of {name}: intervals of means and rates are made of"
+        " these. What looks at whole distributions (AUC, distances, curves, calibration), continuous"
+        " attributes, the bootstrap and the tables of a law take every row for independent: the former are"
+        " not judged.",
+    )
+    for attribute, groups in rows.groups.items():
+        known = groups.codes >= 0
+        pairs = np.unique(np.column_stack([rows.unit, groups.codes])[known], axis=0)
+        across = len(pairs) - len(np.unique(rows.unit[known]))
+        if across:
+            analysis.note(
+                "units-across",
+                f"Some values of {name} have rows in several groups of {attribute}: what they share would"
+                " cancel in a difference, but the two sides are taken for independent.",
+            )
+    return rows

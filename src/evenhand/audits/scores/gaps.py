@@ -1,0 +1,150 @@
+"""The gap between two sides' mean scores: its error over sampled units, and what few units still allow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand._model import IntArray, Observations
+from evenhand.audits.scores.sides import Question, Side
+from evenhand.stats.crossed import LEAST_UNITS, Component, difference
+from evenhand.stats.few_units import Few, few, units_for, widened, with_hidden
+from evenhand.stats.interval import Inference, from_standard_error, quantile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """A difference of means and what its interval rests on, whatever the level.
+
+    Args:
+        found: at some level. few: dimensions in which hardly anything differs. spread: the range of the
+            scores.
+        tolerance: the largest gap that counts as even-handed.
+    """
+
+    found: Inference
+    few: Sequence[Few]
+    spread: float
+    tolerance: float
+
+    def at(self, level: float) -> Inference:
+        """The inference at a level."""
+        found = self.found
+        if found.value is None or (found.low is None and not (found.se == 0.0 and self.few)):
+            return found.with_(level=level)
+        if self.spread <= 0:
+            why = "every score is the same, which shows nothing about groups"
+            return found.with_(low=None, high=None, p_value=None, se=None, level=level, why_not=why)
+        reach = (found.se or 0.0) * quantile(0.5 + level / 2, found.df)
+        low, high = widened(
+            (found.value - reach, found.value + reach), found.value, self.few, self.spread, level
+        )
+        if not self.few:
+            return found.with_(low=low, high=high, level=level)
+        detail = {**found.detail, "needed": self._needed()}
+        p = found.p_value if found.se else None
+        return found.with_(
+            low=low, high=high, level=level, p_value=p, why_not=None, detail=detail, method=self._method()
+        )
+
+    def _method(self) -> str:
+        said = "; ".join(f"{f.differing} of {f.units} {f.dimension}s differ" for f in self.few)
+        return (
+            f"{self.found.method}; {said}, so the interval allows what as many units allow (Clopper–Pearson)"
+        )
+
+    def _needed(self) -> str | None:
+        needed = units_for(self.tolerance, self.spread)
+        if needed is None or min(f.units for f in self.few) >= needed:
+            return None
+        sums: dict[str, list[int]] = {}
+        for f in self.few:
+            seen_of = sums.setdefault(f.dimension, [0, 0])
+            seen_of[0], seen_of[1] = seen_of[0] + f.differing, seen_of[1] + f.units
+        seen = " and ".join(f"{k} of {n} {dimension}s" for dimension, (k, n) in sums.items())
+        more = f"with {needed} on either side, none differing, any gap would be shown to be smaller"
+        return f"Only {seen} differ; {more}."
+
+
+def gap_of(
+    observations: Observations,
+    asked: Question,
+    over: tuple[str, ...],
+    a: Side,
+    b: Side,
+    pooled: Component | None,
+) -> Gap:
+    """Difference of mean scores.
+
+    The default design of a text audit: terms nested in groups, texts crossed with them (Clark 1973; Cameron,
+    Gelbach & Miller 2011); see `evenhand.stats.crossed`.
+
+    Args:
+        over: names of `observations.units` that are samples; none for a claim about just these rows.
+        pooled: variance of a difference from all groups, where they are single terms.
+    """
+    units: Mapping[str, IntArray] = {name: observations.units[name].codes for name in over}
+    score = observations.columns[asked.score]
+    found = difference(score, a=a.rows, b=b.rows, units=units, weight=observations.weight, over=over)
+    if pooled is not None and found.se is not None and found.value is not None:
+        share = pooled.variance * (1.0 + 1.0 / max(len(b.parts or (b,)), 1))
+        if share > found.se**2:
+            method = f"{found.method}; variance pooled over all groups"
+            found = from_standard_error(
+                found.value, share**0.5, df=pooled.df, method=method, detail=found.detail
+            )
+    found = with_hidden(found, score, a.rows, b.rows, units)
+    small = [f"{n} {d}s" for d, n in _nested_sizes(observations, over, a, b) if n < LEAST_UNITS]
+    if small and found.low is not None:
+        why = f"a group has {small[0]} only; at least {LEAST_UNITS} are needed for a verdict"
+        found = found.with_(low=None, high=None, p_value=None, se=None, why_not=why)
+    finite = score[np.isfinite(score)]
+    inside = len(finite) > 0 and float(finite.min()) >= 0.0 and float(finite.max()) <= 1.0
+    spread = float(np.ptp(finite)) if len(finite) else 0.0
+    dimensions = [(asked.declared.word(name), codes) for name, codes in units.items()]
+    rows = dimensions or [("row", np.arange(len(score)))]
+    hardly = [f for name, codes in rows for f in few(score, a.rows, b.rows, codes, name)]
+    return Gap(
+        found=found, few=hardly, spread=1.0 if inside and spread > 0 else spread, tolerance=asked.tolerance[1]
+    )
+
+
+def _nested_sizes(observations: Observations, over: Sequence[str], a: Side, b: Side) -> list[tuple[str, int]]:
+    """(dimension, units of the smaller group) of the dimensions that are nested in the groups."""
+    found = []
+    for name in over:
+        codes = observations.units[name].codes
+        mine, other = (np.unique(codes[side.rows & (codes >= 0)]) for side in (a, b))
+        if not len(np.intersect1d(mine, other)):
+            found.append((name, min(len(mine), len(other))))
+    return found
+
+
+def pooled_error(
+    observations: Observations, asked: Question, sides: Sequence[Side], over: Sequence[str]
+) -> Component | None:
+    """Variance of one group's mean over texts, pooled over several groups that are single terms.
+
+    A group without hits shows no variance of its own: its error is that of its like (residual of text +
+    group).
+    """
+    if len(sides) < 3 or len(over) != 1 or over[0] == asked.nested:
+        return None
+    codes = observations.units[over[0]].codes
+    score = observations.columns[asked.score]
+    n = len(observations.units[over[0]].levels)
+    table = np.full((n, len(sides)), np.nan)
+    for k, side in enumerate(sides):
+        rows = side.rows & (codes >= 0) & np.isfinite(score)
+        count = np.bincount(codes[rows], minlength=n)
+        total = np.bincount(codes[rows], score[rows], n)
+        table[:, k] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    table = table[np.isfinite(table).all(axis=1)]
+    texts, groups = table.shape
+    if texts < 2:
+        return None
+    residual = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
+    df = float((texts - 1) * (groups - 1))
+    return Component(variance=float(np.sum(residual**2)) / df / texts, df=df)
