@@ -390,6 +390,9 @@ def labels(
         if scored:
             rows["s"] = s
         rows = {k: np.tile(v, copies) for k, v in rows.items()}
+        if copies > 1:
+            rows["person"] = np.tile(np.arange(n).astype(str), copies)
+            more["units"] = "person"
         return eh.audit_predictions(
             rows,
             y_pred="p",
@@ -486,7 +489,7 @@ def several_times(rng: Rng) -> Result:
         "p": rng.random(480) < chance,
         "person": np.repeat(np.arange(60), 8).astype(str),
     }
-    return eh.audit_predictions(rows, y_pred="p", groups="group", positive="True")
+    return eh.audit_predictions(rows, y_pred="p", groups="group", units="person", positive="True")
 
 
 def missing_labels(rng: Rng) -> Result:
@@ -502,8 +505,6 @@ def missing_labels(rng: Rng) -> Result:
         tolerance={"statistical parity": 0.1},
     )
 
-
-NO_UNITS = "rows are taken as independent: predictions have no units= yet"
 
 WORLDS: tuple[World, ...] = (
     # --- text and scores
@@ -849,17 +850,15 @@ WORLDS: tuple[World, ...] = (
     ),
     World(
         name="every row four times",
-        what="100 + 150 people, each row copied four times.",
+        what="100 + 150 people, each row copied four times; persons are the units.",
         audit=labels((100, 150), copies=4, scored=False),
         runs=600,
-        known=dict.fromkeys(("coverage", "disparity", "gap", "headline"), NO_UNITS),
     ),
     World(
         name="60 people decided on 8 times",
-        what="Decisions about 30 + 30 people, each with a chance of their own.",
+        what="Decisions about 30 + 30 people, each with a chance of their own; persons are the units.",
         audit=several_times,
         runs=600,
-        known=dict.fromkeys(("coverage", "disparity", "gap", "headline"), NO_UNITS),
     ),
     World(
         name="group unknown for 40 % of one group's rejected",
