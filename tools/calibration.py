@@ -88,7 +88,12 @@ def page(kept: dict[str, Any]) -> str:
     """The page of all worlds that were measured."""
     dates = sorted({row["date"] for row in kept.values()})
     spent = sum(row["cpu_seconds"] for row in kept.values()) / 60
-    lines = [INTRODUCTION, f"Measured {dates[0]} to {dates[-1]}, {spent:.0f} CPU minutes.\n"]
+    share = sum(row["runs"] for row in kept.values()) / sum(world.runs for world in WORLDS)
+    when = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    lines = [
+        INTRODUCTION,
+        f"Measured {when}: {share:.0%} of the full grid's runs, {spent:.0f} CPU minutes.\n",
+    ]
     lines += [
         "| world | runs | least coverage (claims) | false disparity | false gap | false within | false headline"
         " | headlines |",
