@@ -286,8 +286,7 @@ def advice(result: Record) -> list[str]:
         )
     if tally["gap"]:
         lines.append(
-            "A gap is there for certain, but whether it exceeds the tolerance is not settled: more data would"
-            " settle it."
+            "A gap is shown; whether it exceeds the tolerance is not settled: more data would settle it."
         )
     if tally["inconclusive"]:
         lines.append(
