@@ -56,6 +56,7 @@ def scores(
     probes: Annotated[Path | None, Option(help="Probes file that Comprehend's lines are joined to.")] = None,
     threshold: shared.Threshold = None,
     tolerance: shared.Tolerance = 0.1,
+    primary: shared.Primary = None,
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",
     seed: shared.Seed = 0,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand._analysis import Analysis
-from evenhand._declared import Declared
+from evenhand._declared import Declared, named_primary
 from evenhand._judge import Correction, tolerance_of
 from evenhand._labels import references
 from evenhand._provenance import digest_of, provenance, tells_its_call
@@ -30,6 +30,7 @@ def audit_scores(
     strata: str | None = None,
     reference: str | Mapping[str, str] | None = None,
     tolerance: float | tuple[float, float] = 0.1,
+    primary: str | Sequence[str] = (),
     weight: str | None = None,
     probes: str | os.PathLike[str] | None = None,
     threshold: float | None = None,
@@ -50,6 +51,8 @@ def audit_scores(
         strata: column that classes the texts, e.g. by sentiment.
         reference: the group that the others are held against; all pairs by default.
         tolerance: largest difference of means that counts as even-handed, declared beforehand.
+        primary: names of the claims that make the headline; by default a rule of the audit chooses them.
+            Here they are names of scores.
         weight: column with case weights.
         probes: probes file that Comprehend's lines are joined to.
         threshold: score from which a reply counts as positive, for measures of label changes.
@@ -75,6 +78,14 @@ def audit_scores(
         weight=weight,
     )
     observations = observations_of(table, roles)
+    declared = Declared(
+        reference=references(reference, roles.groups),
+        primary=named_primary(primary),
+        level=level,
+        correction=correction,
+        seed=seed,
+    )
+    declared.check_primary(roles.scores)
     analysis = Analysis()
     for name in roles.scores:
         question = Question(
@@ -84,9 +95,7 @@ def audit_scores(
             nested=nested_unit(observations, roles),
             strata=strata,
             tolerance=tolerance_of(tolerance),
-            declared=Declared(
-                reference=references(reference, roles.groups), level=level, correction=correction, seed=seed
-            ),
+            declared=declared,
         )
         add_sections(observations, question, analysis, threshold=threshold)
     note_rows(observations, roles, analysis)
