@@ -22,6 +22,7 @@ class Analysis:
 
     Args:
         primary: evidence that the headline rests on, with its tolerance; judged together by `settle`.
+        claimed: the names by which its claims can be called primary.
         withheld: why nothing is judged whatever the intervals, e.g. that they stand on copied rows.
     """
 
@@ -29,6 +30,7 @@ class Analysis:
     findings: list[Finding] = field(default_factory=list)
     exhibits: dict[str, Exhibit] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+    claimed: set[str] = field(default_factory=set)
     withheld: str | None = None
 
     def note(self, slug: str, text: str, *, warning: bool = False) -> None:

@@ -109,15 +109,16 @@ def claim_of(
 def is_primary(measure: Measure, declared: Declared) -> bool:
     """Whether the headline rests on a measure: those that were declared, else by the rule of the table of
     measures."""
-    if declared.primary is None:
-        return measure.primary
-    return measure.tolerance_name in declared.primary or measure.name in declared.primary
+    said = declared.heads(measure.tolerance_name, measure.name)
+    return measure.primary if said is None else said
 
 
 def bounds_of(measure: Measure, declared: Declared, units: Mapping[str, float]) -> tuple[float, float] | None:
     """The declared tolerance as bounds of the contrast, on its own scale."""
     default = measure.tolerance if measure.judged else None
     value = declared.tolerance.get(measure.tolerance_name, default)
+    if value is None and declared.heads(measure.tolerance_name, measure.name):
+        value = measure.tolerance
     if value is None:
         return None
     low, high = tolerance_of(value, ratio=measure.is_ratio)
@@ -240,6 +241,7 @@ def compare(
         family: what the secondary families are called. given: what all of it is conditional on.
         headline: whether primary claims are primary here; else they are looked at like the others.
     """
+    analysis.claimed |= {name for c in claims if headline for name in (c.name, c.key)}
     for kind in dict.fromkeys(c.family for c in claims):
         rest: list[tuple[Evidence, Span | None]] = []
         for claim in (c for c in claims if c.family == kind):

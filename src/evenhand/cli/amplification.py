@@ -103,6 +103,7 @@ def amplification(
     ] = None,
     seeds: Annotated[int, Option(help="Times each attacker is trained.")] = 3,
     draws: Annotated[int, Option(help="Bootstrap resamples of images.")] = 1000,
+    primary: shared.Primary = None,
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",
     seed: shared.Seed = 0,

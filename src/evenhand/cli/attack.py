@@ -105,6 +105,7 @@ def attack(
         float,
         Option(help="Excess of the flip rate over placebos that counts as even-handed, declared beforehand."),
     ] = 0.05,
+    primary: shared.Primary = None,
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",
     limit: shared.Vocabulary = None,

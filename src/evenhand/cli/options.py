@@ -41,6 +41,13 @@ Threshold: TypeAlias = Annotated[
 Tolerance: TypeAlias = Annotated[
     float, Option(help="Largest difference of means that counts as even-handed, declared beforehand.")
 ]
+Primary: TypeAlias = Annotated[
+    list[str] | None,
+    Option(
+        help="Names of the claims that make the headline; by default a rule of the audit chooses them. May be"
+        " repeated."
+    ),
+]
 Level: TypeAlias = Annotated[float, Option(help="Confidence level of the intervals.")]
 Correction: TypeAlias = Annotated[
     str, Option(help="Adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.")

@@ -121,6 +121,7 @@ def predictions(
             help="Add the group-blind thresholds that keep the impact ratio in its band, with their cost.",
         ),
     ] = False,
+    primary: shared.Primary = None,
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",
     replicates: Annotated[

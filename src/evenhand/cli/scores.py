@@ -62,6 +62,7 @@ def scores(
             " for scores in [-1, 1]; scores on another scale need one."
         ),
     ] = None,
+    primary: shared.Primary = None,
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",
     seed: shared.Seed = 0,

@@ -55,6 +55,7 @@ def text(
     threshold: shared.Threshold = None,
     control: Annotated[bool, Option(help="Also ask each text without its term.")] = True,
     tolerance: shared.Tolerance = 0.1,
+    primary: shared.Primary = None,
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",
     seed: shared.Seed = 0,

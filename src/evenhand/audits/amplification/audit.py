@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evenhand._analysis import Analysis
-from evenhand._declared import Declared
+from evenhand._declared import Declared, named_primary
 from evenhand._errors import UsageError
 from evenhand._judge import Correction, tolerance_of
 from evenhand._provenance import provenance, tells_its_call
@@ -42,6 +42,7 @@ def audit_amplification(
     tagger: Tagger | str | None = None,
     tolerance: float | Mapping[str, float] = 0.02,
     item_tolerance: float | None = None,
+    primary: str | Sequence[str] = (),
     margin: float = 0.05,
     balance: float | None = None,
     leakage: bool | None = None,
@@ -82,6 +83,8 @@ def audit_amplification(
             and T→A; or measure → tolerance.
         item_tolerance: judge single items too: largest change of a share that counts as none. Undeclared they
             are described, with p adjusted for their number.
+        primary: names of the claims that make the headline; by default a rule of the audit chooses them.
+            Here they are names of measures that have a tolerance.
         margin: change of a share that is a violation.
         balance: also compare with training data balanced so that no item's ratio of groups exceeds this
             number.
@@ -122,6 +125,7 @@ def audit_amplification(
     judging = Judging(
         declared=Declared(
             tolerance=tolerances(tolerance, margin),
+            primary=named_primary(primary),
             level=check_level(level),
             correction=correction,
             seed=seed,

@@ -62,9 +62,11 @@ def findings(done: Resampled, judging: Judging, *, items: Sequence[str]) -> list
     declared, n = judging.declared, len(items)
     tolerances = declared.tolerance
     found: list[Finding] = []
+    held = [s for s in done.summaries if s.statistic.name in tolerances]
+    declared.check_primary(s.statistic.name for s in held)
+    headline = declared.primary or (MEAN,)
     for primary in (True, False):
-        held = [s for s in done.summaries if s.statistic.name in tolerances]
-        own = [s for s in held if (s.statistic.name == MEAN) == primary]
+        own = [s for s in held if (s.statistic.name in headline) == primary]
         found += judge(
             [_beyond_null(done, s, judging, n) for s in own],
             tolerances=[(-np.inf, float(tolerances[s.statistic.name])) for s in own],

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import Any
 
-from evenhand._declared import Declared
+from evenhand._declared import Declared, named_primary
 from evenhand._errors import UsageError
 from evenhand._judge import Correction, tolerance_of
 from evenhand._model import Subject
@@ -20,7 +20,7 @@ from evenhand.audits.attack.asking import Asking, attacked_subject, opened
 from evenhand.audits.attack.axes import axes_of
 from evenhand.audits.attack.course import Course, pursue
 from evenhand.audits.attack.field import Laying, Match, reader_of, tagger_of
-from evenhand.audits.attack.findings import EXCESS
+from evenhand.audits.attack.findings import CLAIMS, EXCESS
 from evenhand.audits.attack.search import Effort
 from evenhand.embeddings.dictionary import Rules
 from evenhand.embeddings.vectors import vectors
@@ -68,6 +68,7 @@ def attack(
     placebos: int = 99,
     holdout: float = 0.5,
     tolerance: float = 0.05,
+    primary: str | Sequence[str] = (),
     level: float = 0.95,
     correction: Correction = "single-step",
     seed: int = 0,
@@ -129,6 +130,8 @@ def attack(
         placebos: random directions.
         holdout: share of texts on which flips are confirmed.
         tolerance: excess of the flip rate over placebos that counts as even-handed, declared beforehand.
+        primary: names of the claims that make the headline; by default a rule of the audit chooses them.
+            Here of: asymmetry of flip rates, asymmetry within labels, mean flip rate.
         level: confidence level of the intervals.
         correction: adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.
         seed: seed of everything random.
@@ -158,8 +161,13 @@ def attack(
         raise UsageError("bad-count", "placebos is at least 0 and repeats at least 1", given=given)
     bounds = (float("-inf"), tolerance_of(tolerance)[1])
     declared = Declared(
-        tolerance={EXCESS: bounds}, level=check_level(level), correction=correction, seed=seed
+        tolerance={EXCESS: bounds},
+        primary=named_primary(primary),
+        level=check_level(level),
+        correction=correction,
+        seed=seed,
     )
+    declared.check_primary(CLAIMS)
     rules = Rules(
         n=n,
         min_similarity=min_similarity,

@@ -25,6 +25,12 @@ from evenhand.stats.rates import mcnemar_exact, wilson
 
 EXCESS = "excess over placebos"
 APART = "without definitional words"
+ASYMMETRY, WITHIN_LABELS, MEAN_RATE = CLAIMS = (
+    "asymmetry of flip rates",
+    "asymmetry within labels",
+    "mean flip rate",
+)
+"""What is held against placebos, what a direction and its opposite show first."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,10 +75,11 @@ def add_findings(attacked: Sequence[Attacked], declared: Declared, analysis: Ana
     for one in attacked:
         for given, records, confirmed in one.strata():
             family = "placebo test" if given is None else f"placebo test, {given}"
-            first, *rest = _claims(one, records, confirmed, given, declared.level)
             # Of each direction the asymmetry (or the flip rate, where it has no opposite) makes the headline.
-            families.setdefault(PRIMARY if given is None else family, []).append(first)
-            families.setdefault(family, []).extend(rest)
+            for place, claim in enumerate(_claims(one, records, confirmed, given, declared.level)):
+                said = declared.heads(claim.item.estimate.measure)
+                head = given is None and (place == 0 if said is None else said)
+                families.setdefault(PRIMARY if head else family, []).append(claim)
     for family, claims in families.items():
         analysis.findings += _judged(claims, family, declared)
         _note_resolution(claims, declared, analysis)
@@ -117,11 +124,11 @@ def _claims(
     one: Attacked, records: Records, confirmed: Confirmed | None, given: str | None, level: float
 ) -> Iterator[_Claim]:
     names = [side.name for side in one.field.axis.sides]
-    tests: dict[str, Callable[..., Excess]] = {"mean flip rate": mean_of_sides}
+    tests: dict[str, Callable[..., Excess]] = {MEAN_RATE: mean_of_sides}
     if len(names) > 1:
-        apart = {"asymmetry within labels": partial(asymmetry, labels=one.labels)}
+        apart = {WITHIN_LABELS: partial(asymmetry, labels=one.labels)}
         several = len(np.unique(one.labels[one.texts])) > 1
-        tests = {"asymmetry of flip rates": asymmetry, **(apart if several else {}), **tests}
+        tests = {ASYMMETRY: asymmetry, **(apart if several else {}), **tests}
     between = " / ".join(names), f"{len(one.field.placebos.directions)} placebo directions", given
     for measure, test in tests.items():
         excess = test(records.won, records.open, one.texts, level=level)

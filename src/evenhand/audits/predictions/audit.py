@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand._analysis import Analysis
-from evenhand._declared import Declared
+from evenhand._declared import Declared, named_primary
 from evenhand._judge import Correction
 from evenhand._provenance import provenance, tells_its_call
 from evenhand._result import Result
@@ -68,6 +68,7 @@ def audit_predictions(
     missing: Missing = "drop",
     quantiles: Sequence[float] = QUANTILES,
     tolerance: Mapping[str, Any] | None = None,
+    primary: str | Sequence[str] = (),
     law: str | None = None,
     suggest_threshold: bool = False,
     level: float = 0.95,
@@ -109,6 +110,8 @@ def audit_predictions(
         quantiles: selection thresholds, as quantiles of all predictions.
         tolerance: largest differences that count as even-handed, by measure. E.g. ``{"disparate impact":
             0.8}``; defaults in docs/reference/predictions.md.
+        primary: names of the claims that make the headline; by default a rule of the audit chooses them.
+            E.g. ``"equal opportunity"``: the name of a claim, or that of its tolerance.
         law: tables to add: ll144 or four-fifths.
         suggest_threshold: add the group-blind thresholds that keep the impact ratio in its band, with their
             cost.
@@ -165,6 +168,7 @@ def audit_predictions(
     declared = Declared(
         reference=references(reference, named),
         tolerance=tolerances(tolerance, chosen),
+        primary=named_primary(primary),
         level=level,
         correction=correction,
         seed=seed,
@@ -176,6 +180,7 @@ def audit_predictions(
     if replicates and (chosen == "classification" or lists is not None or named.unit is not None):
         text = "Only a regression table of independent rows is bootstrapped: intervals are closed forms."
         analysis.note("no-bootstrap", text)
+    declared.check_primary(analysis.claimed)
     told = {**asdict(named), "task": chosen, "quantiles": options.quantiles}
     told |= {"reference": dict(declared.reference), "tolerance": dict(declared.tolerance)}
     return analysis.result(

@@ -52,7 +52,7 @@ def number_claims(
         )
         for row in (_top(row) for row in rows if row.top)
     ]
-    return [*every, *(replace(c, family="top of the scores") for c in top)]
+    return [*every, *(replace(c, family="top of the scores", primary=False) for c in top)]
 
 
 def number_measures(scale: Scale, quantiles: Sequence[float]) -> list[Measure]:

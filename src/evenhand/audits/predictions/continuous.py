@@ -40,9 +40,13 @@ def add_continuous(rows: Rows, declared: Declared, analysis: Analysis, predicted
             n = len(values)
             linear = partial(_correlated, rows, values, target)
             item = _estimate(f"correlation with {what}", "correlation", attribute, n)
-            analysis.primary.append(
-                (evidence(item, _plain(linear(level=declared.level)), _at(linear)), TOLERANCE)
-            )
+            found = evidence(item, _plain(linear(level=declared.level)), _at(linear))
+            analysis.claimed.add(item.measure)
+            if declared.heads(item.measure) is False:
+                items.append(found)
+                bounds.append(TOLERANCE)
+            else:
+                analysis.primary.append((found, TOLERANCE))
             apart = distance_correlation(values, target, seed=declared.seed, level=declared.level)
             if rows.unit is not None:
                 apart = described(apart, BY_ROWS)

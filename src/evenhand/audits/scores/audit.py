@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._declared import Declared
+from evenhand._declared import Declared, named_primary
 from evenhand._errors import UsageError
 from evenhand._judge import Correction, tolerance_of
 from evenhand._labels import references
@@ -39,6 +39,7 @@ def audit_scores(
     strata: str | None = None,
     reference: str | Mapping[str, str] | None = None,
     tolerance: float | tuple[float, float] | None = None,
+    primary: str | Sequence[str] = (),
     weight: str | None = None,
     probes: str | os.PathLike[str] | None = None,
     threshold: float | None = None,
@@ -60,6 +61,8 @@ def audit_scores(
         reference: the group that the others are held against; all pairs by default.
         tolerance: largest difference of means that counts as even-handed, declared beforehand. By default
             0.1 for scores in [−1, 1]; scores on another scale need one.
+        primary: names of the claims that make the headline; by default a rule of the audit chooses them.
+            Here they are names of scores.
         weight: column with case weights.
         probes: probes file that Comprehend's lines are joined to.
         threshold: score from which a reply counts as positive, for measures of label changes.
@@ -92,6 +95,14 @@ def audit_scores(
             expected="the text or template, and the term or name",
         )
     observations = observations_of(table, roles)
+    declared = Declared(
+        reference=references(reference, roles.groups),
+        primary=named_primary(primary),
+        level=level,
+        correction=correction,
+        seed=seed,
+    )
+    declared.check_primary(roles.scores)
     analysis = Analysis()
     for name in roles.scores:
         question = Question(
@@ -101,9 +112,7 @@ def audit_scores(
             nested=nested_unit(observations, roles),
             strata=strata,
             tolerance=_tolerance(tolerance, name, observations.columns[name]),
-            declared=Declared(
-                reference=references(reference, roles.groups), level=level, correction=correction, seed=seed
-            ),
+            declared=declared,
         )
         add_sections(observations, question, analysis, threshold=threshold)
     note_rows(observations, roles, analysis)

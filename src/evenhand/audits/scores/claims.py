@@ -88,8 +88,10 @@ def compare_groups(
             primary = widest_of(sides, claim, level=level) or items[:1]
         else:
             primary = [largest(items, f"{claim.name}, largest of {len(items)} gaps")]
-        analysis.primary += [(item, asked.tolerance) for item in primary]
-        if len(items) > 1:
+        head = asked.declared.heads(asked.score)
+        if head is not False:
+            analysis.primary += [(item, asked.tolerance) for item in primary]
+        if len(items) > 1 or head is False:
             correction = asked.declared.correction
             analysis.findings += judge(
                 items, tolerance=asked.tolerance, family=attribute, correction=correction

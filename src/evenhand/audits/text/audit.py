@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from evenhand._analysis import Analysis
-from evenhand._declared import Declared
+from evenhand._declared import Declared, named_primary
 from evenhand._judge import Correction, tolerance_of
 from evenhand._labels import references
 from evenhand._model import Subject, traits_of
@@ -59,6 +59,7 @@ def audit_text(
     control: bool = True,
     score: str | None = None,
     tolerance: float | tuple[float, float] = 0.1,
+    primary: str | Sequence[str] = (),
     threshold: float | None = None,
     level: float = 0.95,
     correction: Correction = "single-step",
@@ -96,6 +97,8 @@ def audit_text(
         score: the score to compare; the subject's first by default.
         tolerance: largest difference of means that counts as even-handed, declared beforehand. One number or
             bounds.
+        primary: names of the claims that make the headline; by default a rule of the audit chooses them.
+            Here the name of the score.
         threshold: score from which a reply counts as positive, for measures of label changes.
         level: confidence level of the intervals.
         correction: adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.
@@ -158,9 +161,14 @@ def audit_text(
         strata=strata,
         tolerance=tolerance_of(tolerance),
         declared=Declared(
-            reference=references(reference, made.attributes), level=level, correction=correction, seed=seed
+            reference=references(reference, made.attributes),
+            primary=named_primary(primary),
+            level=level,
+            correction=correction,
+            seed=seed,
         ),
     )
+    question.declared.check_primary([name])
     evidence = compare_parts(observations, made, question, analysis, threshold)
     note_run(asked, observations, name, analysis)
     add_examples(observations, made, evidence, name, analysis)

@@ -1,0 +1,91 @@
+"""Rows that are evidently about the same person or thing although nobody said so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SOMEBODY = (
+    "person|people|individual|user|member|customer|client|applicant|candidate|employee|worker|student|pupil|patient"
+    "|respondent|participant|subject|defendant|borrower|household|family|case|application|loan"
+)
+IDENTIFIES = re.compile(
+    rf"(?:.*[_ .-])?(?:u?u?id|guid|(?:{SOMEBODY})s?[_ .-]?(?:u?u?id|no|nr|number|key))", re.I
+)
+"""Names of columns that say whom a row is about, e.g. ``person_id``, ``id``, ``user.uuid``."""
+NAMES = re.compile(SOMEBODY, re.I)
+"""Names that do so where they have as many values as people have."""
+FEWEST_PEOPLE = 20
+ALLOWED_BY_NAME, ALLOWED_BY_COPIES = 1.05, 1.2
+"""Design effect of rows that are alike within units, beyond which rows are not taken for independent."""
+COPIED = 0.95
+"""Of the predictions that are seen again, the share in rows that are seen again as a whole; and the share of
+different predictions among different rows."""
+
+
+def identified(table: pa.Table, used: Sequence[str]) -> str | None:
+    """Why the rows are not independent by a column that plays no role and says whom they are about."""
+    for name in table.column_names:
+        sure = IDENTIFIES.fullmatch(name) is not None
+        if name in used or not (sure or NAMES.fullmatch(name)):
+            continue
+        sizes = _sizes(table, [name])
+        if len(sizes) >= (2 if sure else FEWEST_PEOPLE) and _effect(sizes) > ALLOWED_BY_NAME:
+            return (
+                f"{len(sizes)} values of {name} in {int(sizes.sum())} rows: pass units={name!r} (--unit"
+                f" {name}), or units=False (--unit false) if rows are independent"
+            )
+    return None
+
+
+def copied(table: pa.Table, used: Sequence[str], predictions: Sequence[str]) -> str | None:
+    """Why the rows are not independent by predictions that are real numbers, mostly distinct, and come with
+    copies of whole rows.
+
+    Rounded predictions recur too, but then other columns differ.
+
+    Args:
+        used: columns that play a role. predictions: those of them that may be real numbers.
+    """
+    import pyarrow as pa
+
+    name = next((n for n in predictions if pa.types.is_floating(table[n].type)), None)
+    if name is None:
+        return None
+    n, values = table.num_rows, len(_sizes(table, [name]))
+    again = n - values
+    if again < 0.05 * n or values < max(FEWEST_PEOPLE, n / 10) or _whole(table, name):
+        return None
+    rows = _sizes(table, used)
+    if _effect(rows) <= ALLOWED_BY_COPIES or n - len(rows) < COPIED * again or values < COPIED * len(rows):
+        return None
+    return (
+        f"{len(rows)} different rows in {n}, the others are exact copies: pass units= (--unit) with a column"
+        " that says what a row is a copy of, or units=False (--unit false) if rows are independent"
+    )
+
+
+def _sizes(table: pa.Table, names: Sequence[str]) -> npt.NDArray[np.int64]:
+    """How many rows each combination of values has; rows without a value of a single column are left out."""
+    keys = table.select(list(names))
+    if len(names) == 1:
+        keys = keys.drop_null()
+    found = keys.group_by(list(names)).aggregate([([], "count_all")])
+    return np.asarray(found["count_all"].to_numpy(), dtype=np.int64)
+
+
+def _effect(sizes: npt.NDArray[np.int64]) -> float:
+    """Design effect of units of these sizes whose rows are all alike: Σm²/Σm."""
+    return float((sizes**2).sum() / max(sizes.sum(), 1))
+
+
+def _whole(table: pa.Table, name: str) -> bool:
+    values = table[name].drop_null().to_numpy()
+    return bool(np.all(values == np.round(values)))
