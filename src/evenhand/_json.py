@@ -193,6 +193,8 @@ def parse(text: str, where: str) -> Mapping[str, Any]:
         ) from None
     except RecursionError:
         raise foreign(where, "it is nested too deeply") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise foreign(where, str(error)[:200]) from None
     if not isinstance(parsed, dict):
         raise foreign(where, f"it holds a {type(parsed).__name__}, not an object")
     return parsed

@@ -10,6 +10,12 @@ terms = "names/freakonomics"
 replace = "Arthur"
 
 [subject]                     # optional: options of the subject's factory
+
+[files]                       # what the files held; a file that has changed since is refused
+"letters.txt" = "sha256:…"
+
+Names are relative to `folder` where the file names one (as every audit.toml beside a result does), else to
+the file itself.
 """
 
 from __future__ import annotations
@@ -18,16 +24,18 @@ import importlib
 import inspect
 import os
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from evenhand._errors import DataError, UsageError
+from evenhand._files import foreign, sha256
 from evenhand._result import Result
 from evenhand.audits import AUDITS
 
-_TOP = ("kind", "out", "arguments", "subject")
+_TOP = ("kind", "out", "folder", "arguments", "subject", "files")
 _RUNTIME = frozenset({"progress", "executor"})
 
 
@@ -40,12 +48,16 @@ class Spec:
         arguments: keyword arguments of the function, plain values only.
         subject: options of the subject's factory.
         out: folder for what the audit writes.
+        folder: where the names of files and modules are looked for; None: here.
+        files: name → "sha256:…" of what the call was made with.
     """
 
     kind: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     subject: Mapping[str, Any] = field(default_factory=dict)
     out: str | None = None
+    folder: str | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def function(self) -> Callable[..., Result]:
         """The audit that this spec calls."""
@@ -66,25 +78,85 @@ class Spec:
             arguments["y_pred"] = named(arguments["y_pred"])
         return self.function()(**arguments, **runtime)
 
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """Inside, names mean what they meant when the call was made, and its files are as they were.
+
+        Raises:
+            DataError: `no-such-folder`; `no-such-file`; `file-changed`.
+        """
+        if self.folder is not None and not Path(self.folder).is_dir():
+            raise DataError(
+                "no-such-folder",
+                "the folder that this audit was made in is not here",
+                given=self.folder,
+                hint="write where its files are now as `folder` into the audit file",
+            )
+        with chdir(self.folder) if self.folder is not None else nullcontext():
+            for name, digest in self.files.items():
+                _check_file(name, digest)
+            yield
+
+    def kept(self) -> Spec:
+        """This call as it can be repeated from anywhere: with the folder it was made in and what its files
+        held."""
+        given = {name: value for name, value in self.arguments.items() if name != "journal"}
+        named = [*_strings(given), *_strings(self.subject)]
+        files = {name: f"sha256:{sha256(name)}" for name in named if _is_file(Path(name))}
+        return replace(self, folder=str(Path.cwd()), files=files)
+
+
+def _check_file(name: str, digest: str) -> None:
+    if not _is_file(Path(name)):
+        raise DataError("no-such-file", "a file that this audit was made with is gone", given=name)
+    if digest != f"sha256:{sha256(name)}":
+        raise DataError(
+            "file-changed",
+            "a file has changed since this audit was made",
+            given=name,
+            expected=digest,
+            hint="to audit what it holds now, delete its line under [files]",
+        )
+
+
+def _is_file(path: Path) -> bool:
+    """Whether `path` is a file; what is too long or too odd for a name is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every string among plain values; of "file.py:attr" the file too."""
+    if isinstance(value, str):
+        yield value
+        yield value.rpartition(":")[0]
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _strings(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _strings(part)
+
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
-    """A spec from a TOML file; paths inside it are relative to the file.
+    """A spec from a TOML file; paths inside it are relative to its `folder`, else to the file.
 
     Raises:
         DataError: no such file, or not TOML.
         UsageError: an unknown kind, table or argument (near names are named).
     """
     file = Path(path)
-    try:
-        document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError as error:
+    if file.is_dir():
+        raise DataError("no-such-file", "this is a folder, not a file", given=file)
+    if not file.is_file():
         near = [p.name for p in file.parent.glob("*.toml")] if file.parent.is_dir() else []
-        raise DataError("no-such-file", "there is no such file", given=file, available=near) from error
-    except IsADirectoryError as error:
-        raise DataError("no-such-file", "this is a folder, not a file", given=file) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError("not-toml", f"the file is not TOML: {error}", given=file) from error
-    return _resolve(validate(document), file.parent)
+        raise DataError("no-such-file", "there is no such file", given=file, available=near)
+    with foreign(file, "not-toml", "the file is not TOML"):
+        document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    spec = validate(document)
+    return spec if spec.folder is not None else _resolve(spec, file.parent)
 
 
 def validate(document: Mapping[str, Any]) -> Spec:
@@ -97,7 +169,7 @@ def validate(document: Mapping[str, Any]) -> Spec:
         raise UsageError(
             "unknown-audit", "the audit file must name its kind", given=kind, available=sorted(AUDITS)
         )
-    for name in ("arguments", "subject"):
+    for name in ("arguments", "subject", "files"):
         if not isinstance(document.get(name, {}), Mapping):
             raise UsageError("unknown-key", f"[{name}] must be a table", given=document[name])
     spec = Spec(
@@ -105,8 +177,13 @@ def validate(document: Mapping[str, Any]) -> Spec:
         arguments=dict(document.get("arguments", {})),
         subject=dict(document.get("subject", {})),
         out=document.get("out"),
+        folder=document.get("folder"),
+        files=dict(document.get("files", {})),
     )
     known = [p for p in inspect.signature(spec.function()).parameters if p not in _RUNTIME]
+    for key, value in (("out", spec.out), ("folder", spec.folder), *spec.files.items()):
+        if value is not None and not isinstance(value, str):
+            raise UsageError("unknown-key", f"{key} must be a text", given=value)
     for key in spec.arguments:
         if key not in known:
             raise UsageError(
@@ -127,9 +204,10 @@ def to_toml(spec: Spec) -> str:
     <BLANKLINE>
     """
     lines = [f"kind = {_toml(spec.kind)}"]
-    if spec.out is not None:
-        lines.append(f"out = {_toml(spec.out)}")
-    for name in ("arguments", "subject"):
+    for name in ("out", "folder"):
+        if getattr(spec, name) is not None:
+            lines.append(f"{name} = {_toml(getattr(spec, name))}")
+    for name in ("arguments", "subject", "files"):
         table = {k: v for k, v in getattr(spec, name).items() if v is not None}
         if table:
             lines += ["", f"[{name}]", *(f"{_key(k)} = {_toml(v)}" for k, v in table.items())]
@@ -140,7 +218,7 @@ def _resolve(spec: Spec, folder: Path) -> Spec:
     """Arguments that name a file beside the spec become paths from here."""
 
     def resolved(value: Any) -> Any:
-        if isinstance(value, str) and not Path(value).is_absolute() and (folder / value).is_file():
+        if isinstance(value, str) and not Path(value).is_absolute() and _is_file(folder / value):
             return str(folder / value)
         if isinstance(value, list):
             return [resolved(v) for v in value]
@@ -151,7 +229,7 @@ def _resolve(spec: Spec, folder: Path) -> Spec:
     if isinstance(journal, str) and not Path(journal).is_absolute():
         arguments["journal"] = str(folder / journal)
     out = None if spec.out is None else str(folder / spec.out)
-    return Spec(kind=spec.kind, arguments=arguments, subject=spec.subject, out=out)
+    return replace(spec, arguments=arguments, out=out)
 
 
 def _key(name: str) -> str:

@@ -208,8 +208,9 @@ class Journal:
 
     def _names_of(self, shape: int) -> tuple[str, ...]:
         if shape not in self._names:
-            row = self._connection.execute("SELECT names FROM shapes WHERE id = ?", (shape,)).fetchone()
-            self._names[shape] = tuple(json.loads(row[0]))
+            with self._guard():
+                row = self._connection.execute("SELECT names FROM shapes WHERE id = ?", (shape,)).fetchone()
+                self._names[shape] = tuple(json.loads(row[0]))
         return self._names[shape]
 
     def _shape(self, subject_id: str, names: tuple[str, ...]) -> int:
@@ -279,6 +280,8 @@ class Journal:
         """SQLite's errors in our words; a full disk or a read-only file must not look like a bug."""
         try:
             yield
+        except (UnicodeDecodeError, TypeError, ValueError) as error:
+            raise self._refuse(f"it is damaged ({error})") from error
         except sqlite3.DatabaseError as error:
             text = str(error)
             if "not a database" in text or "malformed" in text:

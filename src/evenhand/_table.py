@@ -7,20 +7,27 @@ reads.
 
 from __future__ import annotations
 
+import gzip
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from evenhand._encoding import decode, read_bytes
 from evenhand._errors import DataError
+from evenhand._files import bounded, brief, foreign
 from evenhand._model import Factor, FloatArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Checked = TypeVar("Checked", "pa.Table", "pa.RecordBatch")
+MOST_DEPTH = 100
+"""Lists and objects inside one another in a line of JSON."""
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"?')
 _DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
 
 
@@ -98,6 +105,7 @@ def text_column(table: pa.Table, name: str) -> list[str | None]:
 def factor(table: pa.Table, name: str) -> Factor:
     """A column as a Factor; missing, NaN and "" are missing, whole numbers lose their ".0", booleans are
     labels."""
+    import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.types as types
 
@@ -111,9 +119,20 @@ def factor(table: pa.Table, name: str) -> Factor:
     if not types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     levels = [None if v is None else str(v) for v in column.dictionary.to_pylist()]
-    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
     merged = Factor.of([None if v is None or not v.strip() else v for v in levels])
     return Factor(np.append(merged.codes, -1)[codes].astype(np.int32), merged.levels)
+
+
+def sound(table: Checked) -> Checked:
+    """`table` (or a record batch) with every offset, index and character checked: no damage is followed.
+
+    Raises:
+        pyarrow.ArrowInvalid, UnicodeDecodeError: it is damaged.
+    """
+    _ = table.schema.names
+    table.validate(full=True)
+    return table
 
 
 def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Iterable[Any]]) -> None:
@@ -125,14 +144,11 @@ def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Iterable[Any]]
 
 
 def _read_file(path: Path) -> pa.Table:
-    import pyarrow as pa
-
     read_bytes(path, most=64)
     suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
-    try:
-        table = _reader(suffix.lower().removesuffix(".gz"), path)(path)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError, EOFError) as error:
-        raise DataError("unreadable-file", f"the file cannot be read: {_brief(error)}", given=path) from error
+    read = _reader(suffix.lower().removesuffix(".gz"), path)
+    with foreign(path):
+        table = sound(read(path))
     if table.num_columns == 0 or table.num_rows == 0:
         raise DataError("empty-file", "the file has no rows", given=path)
     return table
@@ -161,9 +177,8 @@ def _read_delimited(path: Path) -> pa.Table:
     import pyarrow as pa
     import pyarrow.csv as csv
 
-    with pa.input_stream(os.fspath(path), compression="detect") as stream:
-        data = stream.read()
-    text = decode(data, name=path.name)
+    text = decode(_unpacked(path), name=path.name)
+    data = text.encode("utf-8")
     header = next((line for line in text.splitlines() if line.strip()), "")
     delimiter = _DELIMITED.get(path.suffix.lower()) or _delimiter(header)
     convert = csv.ConvertOptions(
@@ -172,7 +187,7 @@ def _read_delimited(path: Path) -> pa.Table:
     parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     read = csv.ReadOptions(block_size=max(1 << 24, len(data) // 8))
     return csv.read_csv(
-        pa.BufferReader(text.encode("utf-8")), read_options=read, parse_options=parse, convert_options=convert
+        pa.BufferReader(data), read_options=read, parse_options=parse, convert_options=convert
     )
 
 
@@ -182,12 +197,41 @@ def _delimiter(header: str) -> str:
     return best if counts[best] else ","
 
 
+def _unpacked(path: Path) -> bytes:
+    """The bytes of a file, unpacked where it is gzipped."""
+    with path.open("rb") as file:
+        if file.read(2) != b"\x1f\x8b":
+            file.seek(0)
+            return file.read()
+    with gzip.open(path, "rb") as packed, bounded(packed, path) as stream:  # type: ignore[arg-type]
+        return stream.read()
+
+
+def _refuse_hostile(data: bytes) -> None:
+    """Arrow's reader of JSON lines ends the process at a leading null, and follows any depth."""
+    if data.lstrip()[:1] != b"{":
+        raise ValueError("its first line is not an object")
+    raw = np.frombuffer(data, dtype=np.uint8)
+    opening = (raw == ord("[")) | (raw == ord("{"))
+    places = np.flatnonzero(opening | (raw == ord("]")) | (raw == ord("}")) | (raw == ord("\n")))
+    if np.cumsum(np.where(opening[places], 1, -1) * (raw[places] != ord("\n"))).max(initial=0) <= MOST_DEPTH:
+        return
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.count(b"[") + line.count(b"{") > MOST_DEPTH:
+            depth = deepest = 0
+            for mark in _STRINGS.sub(b"", line):
+                depth += (mark in b"[{") - (mark in b"]}")
+                deepest = max(deepest, depth)
+            if deepest > MOST_DEPTH:
+                raise ValueError(f"line {number} is nested {deepest} deep; {MOST_DEPTH} are read")
+
+
 def _read_json_lines(path: Path) -> pa.Table:
     import pyarrow as pa
     import pyarrow.json as json
 
-    with pa.input_stream(os.fspath(path), compression="detect") as stream:
-        data = decode(stream.read(), name=path.name).encode("utf-8")
+    data = decode(_unpacked(path), name=path.name).encode("utf-8")
+    _refuse_hostile(data)
     options = json.ReadOptions(block_size=max(1 << 24, len(data)))
     return json.read_json(pa.BufferReader(data), read_options=options)
 
@@ -197,13 +241,13 @@ def _read_json(path: Path) -> pa.Table:
 
     import pyarrow as pa
 
-    text = decode(path.read_bytes(), name=path.name)
+    text = decode(_unpacked(path), name=path.name)
     try:
         value = json.loads(text)
     except ValueError as error:
         if "Extra data" in str(error):
             return _read_json_lines(path)
-        raise DataError("unreadable-file", f"the file is not JSON: {_brief(error)}", given=path) from error
+        raise DataError("unreadable-file", f"the file is not JSON: {brief(error)}", given=path) from error
     if isinstance(value, list) and value and all(isinstance(r, dict) for r in value):
         return pa.Table.from_pylist(value)
     if isinstance(value, dict) and value and all(isinstance(c, list) for c in value.values()):
@@ -225,7 +269,7 @@ def _read_parquet(path: Path) -> pa.Table:
 def _read_arrow(path: Path) -> pa.Table:
     import pyarrow as pa
 
-    with pa.memory_map(os.fspath(path)) as source:
+    with pa.OSFile(os.fspath(path)) as source:  # never mapped: a file that shrinks would end the process
         try:
             return pa.ipc.open_file(source).read_all()
         except pa.ArrowInvalid:
@@ -242,7 +286,7 @@ def _from_mapping(columns: Mapping[str, Any]) -> pa.Table:
     try:
         return pa.table({str(k): _arrow_column(v) for k, v in columns.items()})
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise DataError("mixed-column", f"a column mixes kinds of values: {_brief(error)}") from error
+        raise DataError("mixed-column", f"a column mixes kinds of values: {brief(error)}") from error
 
 
 def _arrow_column(values: Any) -> Any:
@@ -268,7 +312,7 @@ def _from_frame(source: Any) -> pa.Table:
     except (TypeError, pa.ArrowInvalid, pa.ArrowTypeError, ValueError) as error:
         raise DataError(
             "not-a-table",
-            f"this cannot be read as a table: {_brief(error)}",
+            f"this cannot be read as a table: {brief(error)}",
             given=type(source).__name__,
             expected="a path, a dataframe, a mapping of columns, or a list of records",
         ) from error
@@ -290,7 +334,3 @@ def _parsed(values: list[str | None], name: str) -> FloatArray:
                 hint="decimal commas are not read; write 0.5",
             ) from None
     return out
-
-
-def _brief(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -85,7 +85,7 @@ def test_a_column_of_a_frame_is_a_list_of_texts() -> None:
         ("a.csv", b"id,text\n1,\n", "empty-column"),
         ("a.csv", b"id,text\n", "empty-file"),
         ("a.jsonl", b"{broken\n", "bad-json"),
-        ("a.parquet", b"not parquet", "bad-parquet"),
+        ("a.parquet", b"not parquet", "unreadable-file"),
         ("a.txt", b"\x00\x01\x02\x00\x00\x00\x00" * 9, "not-text"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,8 +11,11 @@ from typing import Any
 import typer
 
 from evenhand._errors import EvenhandError
+from evenhand._files import MOST_UNPACKED, unpacking
 from evenhand._version import __version__
 from evenhand.audits import AUDITS
+from evenhand.cli import defects
+from evenhand.cli.output import PatientStream
 
 # typer brings its own copy of click, with private names; BadParameter < UsageError < ClickException in both.
 ClickException: type[Any] = typer.BadParameter.__mro__[2]
@@ -27,7 +29,8 @@ app = typer.Typer(
     help="Measures whether a machine-learning model treats people even-handedly.",
     epilog="Exit codes: 0 done; 1 a check failed; 2 bad usage or bad input; 3 the subject failed and the"
     " audit is"
-    " incomplete (run the same command again to resume).",
+    " incomplete (run the same command again to resume); 4 a defect of evenhand (see evenhand doctor"
+    " --last).",
 )
 
 KINDS = [kind for kind in AUDITS if find_spec(f"evenhand.cli.{kind.replace('-', '_')}")]
@@ -43,7 +46,11 @@ for command in COMMANDS:
 def _options(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+    most_unpacked: int = typer.Option(
+        MOST_UNPACKED, help="MB that a small packed file (.gz, .tar.gz, .npz) may unpack to."
+    ),
 ) -> None:
+    unpacking(most_unpacked)
     if version:
         typer.echo(f"evenhand {__version__}")
         raise typer.Exit
@@ -54,6 +61,7 @@ def _options(
 
 def main() -> None:
     """Entry point of `evenhand`: one clear message on stderr, the documented exit code, no traceback."""
+    sys.stdout = PatientStream(sys.stdout)
     sys.exit(run(sys.argv[1:]))
 
 
@@ -72,12 +80,6 @@ def run(arguments: list[str]) -> int:
         return 2
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except (BrokenPipeError, SystemExit) as error:
-        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
-            raise
-        # `evenhand … | head` is no error; typer would end with 1, which says that a check failed.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         hint = (
@@ -85,6 +87,9 @@ def run(arguments: list[str]) -> int:
         )
         typer.echo(f"evenhand: {error.strerror}: {error.filename or ''}\n  hint:      {hint}", err=True)
         return 3 if full else 2
+    except Exception as error:
+        typer.echo(f"evenhand: {defects.report(error, arguments)}", err=True)
+        return defects.EXIT_CODE
     if code == INTERRUPTED:
         said = "stopped. Every reply that had arrived is kept; run the same command again to go on."
         typer.echo(f"\nevenhand: {said}", err=True)

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer import Argument
+from typer import Argument, Option
 
 from evenhand._errors import UsageError
 from evenhand._provenance import PACKAGES
 from evenhand._version import __version__
 from evenhand.audits import AUDITS
+from evenhand.cli import defects
 
 
 def register(app: typer.Typer) -> None:
@@ -90,8 +91,13 @@ LISTS = {
 }
 
 
-def doctor() -> None:
+def doctor(
+    last: Annotated[bool, Option("--last", help="Show the report of the last defect instead.")] = False,
+) -> None:
     """Say what is installed and what works here: the first thing to put into a bug report."""
+    if last:
+        typer.echo(defects.last(), nl=False)
+        return
     typer.echo(f"evenhand   {__version__}")
     typer.echo(f"python     {platform.python_version()} ({sys.executable})")
     typer.echo(f"platform   {platform.platform()}, {os.cpu_count()} cores")

@@ -4,21 +4,54 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 
 from evenhand import reports
-from evenhand._files import write_whole
+from evenhand._files import check_writable, write_whole
 from evenhand._result import Result
 from evenhand._spec import Spec, to_toml
 from evenhand.audits import AUDITS
 from evenhand.cli.options import key_values
 
 Progress = Callable[[int, int], None]
+FILES = {"result.json": "json", "estimates.csv": "csv", "report.html": "html"}
+"""What an audit writes into --out: file → report format."""
+
+
+class PatientStream:
+    """A stream that nobody has to read: `evenhand … | head` ends as it would have, files and exit code alike.
+
+    Args:
+        stream: what is written to as long as somebody reads.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with self._closed_pipe_is_silent():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._closed_pipe_is_silent():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _closed_pipe_is_silent(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:  # what is left in the buffer goes nowhere, now and when the process ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
 
 @contextlib.contextmanager
@@ -77,25 +110,17 @@ def call_of(kind: str, given: Mapping[str, Any], **settled: Any) -> Spec:
 
 def write_all(result: Result, out: Path, spec: Spec | None = None) -> dict[str, Path]:
     """result.json, estimates.csv and report.html in `out`, and audit.toml, which repeats the call."""
-    out.mkdir(parents=True, exist_ok=True)
-    files = {"result.json": result.to_json, "estimates.csv": result.to_csv, "report.html": result.to_html}
-    written: dict[str, Path] = {}
-    for name, write in files.items():
-        written[name] = out / name
-        write(written[name])
+    texts = {name: reports.render(result, kind) for name, kind in FILES.items()}
     if spec is not None:
-        written["audit.toml"] = write_whole(out / "audit.toml", to_toml(spec))
-    return written
+        texts["audit.toml"] = to_toml(spec.kept())
+    return {name: write_whole(out / name, text, private=True) for name, text in texts.items()}
 
 
 def finish(result: Result, out: Path | None, spec: Spec | None = None, *, before: Sequence[str] = ()) -> None:
-    """Print the lines `before` and the summary, write the files, say where, end with the exit code."""
-    written: dict[str, Path] = {}
-    try:
-        typer.echo("\n".join([*before, reports.render(result, "terminal")]))
-    finally:  # whether or not anybody reads the summary: `| head` closes the pipe early
-        if out is not None:
-            written = write_all(result, out, spec)
+    """Write the files, print the lines `before` and the summary, say where the files are, end with the exit
+    code."""
+    written = {} if out is None else write_all(result, out, spec)  # first: nobody may be reading
+    typer.echo("\n".join([*before, reports.render(result, "terminal")]))
     if written:
         typer.echo("\n  ".join(["Written:", *map(str, written.values())]))
     if not result.complete:
@@ -105,6 +130,8 @@ def finish(result: Result, out: Path | None, spec: Spec | None = None, *, before
 
 def perform(spec: Spec) -> None:
     """Run a saved call with a progress bar and finish."""
+    if spec.out is not None:
+        check_writable(spec.out)
     runtime: dict[str, Any] = {}
     total, cost = _size(spec)
     with progress_bar(total, cost=cost) as update:

@@ -9,6 +9,7 @@ import typer
 from typer import Argument, Option
 
 from evenhand._errors import UsageError
+from evenhand._files import check_writable
 from evenhand._result import Result
 from evenhand.cli import options as shared
 from evenhand.cli.options import key_values, named_levels
@@ -139,6 +140,8 @@ def predictions(
     if units == "false":
         settled["units"] = False
     spec = call_of("predictions", locals(), **settled)
+    if out is not None:
+        check_writable(out)
     with progress_bar(None, "reading") as update:
         result = spec.call(progress=update)
     written = [] if out is None else write_tables(result, out)

@@ -58,8 +58,9 @@ def plan(
                 given=name,
                 available=known,
             )
-    for line in forecast(spec.arguments if row.forecast else spec, **wanted):
-        typer.echo(line)
+    with spec.place():
+        for line in forecast(spec.arguments if row.forecast else spec, **wanted):
+            typer.echo(line)
 
 
 def recorded(spec: Spec) -> Iterator[str]:
@@ -76,11 +77,13 @@ def run(
 ) -> None:
     """Run an audit from its file; run it again after an interruption and it goes on where it stopped."""
     spec = read_spec(file)
-    where = str(out) if out is not None else spec.out or "evenhand-out"
+    where = str(out.absolute() if out is not None else Path(spec.folder or "") / (spec.out or "evenhand-out"))
     arguments = dict(spec.arguments)
     if AUDITS[spec.kind].live:
         if no_cache:
             arguments.pop("journal", None)
         elif journal is not None or "journal" not in arguments:
-            arguments["journal"] = str(journal if journal is not None else Path(where) / "journal.sqlite")
-    perform(replace(spec, arguments=arguments, out=where))
+            kept = Path(where) / "journal.sqlite"
+            arguments["journal"] = str(kept if journal is None else journal.absolute())
+    with spec.place():
+        perform(replace(spec, arguments=arguments, out=where))

@@ -10,6 +10,7 @@ import typer
 from typer import Option
 
 from evenhand._errors import UsageError
+from evenhand._files import check_writable
 from evenhand.cli import options as shared
 from evenhand.cli.options import named_levels
 from evenhand.cli.output import call_of, finish, perform, progress_bar
@@ -102,6 +103,7 @@ def demo(
     """Audit a real model (VADER) with 80 names and identity terms of five categories; no key, no download."""
     from evenhand.audits.text.demo import demo_design, demo_subjects, run_demo
 
+    check_writable(out)
     with progress_bar(len(demo_design()) * len(demo_subjects(subject))) as update:
         result = run_demo(subject, progress=update)
     finish(result, out)

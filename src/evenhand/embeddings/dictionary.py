@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import DataError, UsageError
-from evenhand._files import write_whole
+from evenhand._files import foreign, write_whole
 from evenhand.embeddings._matrix import Matrix, Vectors
 from evenhand.embeddings.directions import Direction, gender_words, loaded
 from evenhand.embeddings.neighbours import nearest
@@ -286,7 +286,9 @@ class Alterations:
         Raises:
             DataError: no such file, or another kind of file.
         """
-        try:
+        if not Path(path).is_file():
+            raise DataError("no-such-file", "there is no such file", given=path)
+        with foreign(path, "not-alterations", "this is no dictionary of alterations"):
             found = json.loads(Path(path).read_text(encoding="utf-8"))
             if found["format"] != "evenhand-alterations/1":
                 raise ValueError(f"its format is {found['format']!r}")
@@ -295,12 +297,6 @@ class Alterations:
                 for d, e in found["entries"].items()
             }
             return cls(vectors=found["vectors"], rules=Rules(**found["rules"]), entries=entries)
-        except FileNotFoundError as error:
-            raise DataError("no-such-file", "there is no such file", given=path) from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(
-                "not-alterations", f"this is no dictionary of alterations: {error}", given=path
-            ) from error
 
     def __iter__(self) -> Iterator[tuple[str, str, Alteration]]:
         for name, entries in self.entries.items():

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from evenhand._errors import DataError, UsageError
+from evenhand._errors import UsageError
+from evenhand._files import foreign
 from evenhand.embeddings._matrix import Matrix, Vectors
 
 SHIPPED = ("definitional", "equalize")
@@ -235,16 +236,10 @@ def _pairs_of(source: str) -> list[tuple[str, str]]:
             available=SHIPPED,
             hint="a JSON file that holds a list of pairs of words, or a shipped list",
         )
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return [(str(a), str(b)) for a, b in found]
-    except (ValueError, TypeError) as error:
-        raise DataError(
-            "bad-pairs",
-            f"the file is not a JSON list of pairs: {error}",
-            given=path,
-            expected='[["woman", "man"], ["she", "he"]]',
-        ) from error
+    with foreign(
+        path, "bad-pairs", 'the file is not a JSON list of pairs, [["woman", "man"], ["she", "he"]]'
+    ):
+        return [(str(a), str(b)) for a, b in json.loads(path.read_text(encoding="utf-8"))]
 
 
 @cache

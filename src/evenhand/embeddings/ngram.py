@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import DataError, UsageError
+from evenhand._files import foreign
 from evenhand._model import FloatArray
 
 Ids = npt.NDArray[np.int64]
@@ -317,7 +318,7 @@ def load(folder: str | os.PathLike[str]) -> NGram:
         DataError: `not-ngram`.
     """
     source = Path(folder)
-    try:
+    with foreign(source, "not-ngram", "this folder holds no n-gram model"):
         meta = json.loads((source / "meta.json").read_text(encoding="utf-8"))
         if meta["format"] != "evenhand-ngram/1":
             raise ValueError(f"its format is {meta['format']!r}")
@@ -340,5 +341,3 @@ def load(folder: str | os.PathLike[str]) -> NGram:
             unigram=array("unigram"),  # type: ignore[arg-type]
             tokens=meta["tokens"],
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError("not-ngram", f"this folder holds no n-gram model: {error}", given=source) from error

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import DataError
+from evenhand._files import bounded, check_zip, foreign
 from evenhand.embeddings._matrix import Matrix, Vectors, from_arrays
 from evenhand.embeddings.decimals import Bytes, Places, decimals
 
@@ -47,7 +48,7 @@ def read_vectors(
     if suffix in (".npz", ".npy", ".safetensors"):
         words, matrix = _npz(path) if suffix == ".npz" else _with_words(path, suffix)
         return from_arrays(words[:limit], matrix[:limit], id=name)
-    with _open(path) as file:
+    with foreign(path, "cut-file", "the file is damaged or cut"), _open(path) as file:
         head = file.read(1 << 16)
     if head[:1] == b"\x80" or suffix in (".pkl", ".pickle", ".kv"):
         raise DataError(
@@ -57,18 +58,16 @@ def read_vectors(
             expected="text, word2vec binary, .npz, .npy or .safetensors",
             hint="load it yourself (gensim: KeyedVectors.load) and pass the object, or save_word2vec_format",
         )
-    try:
+    with foreign(path, "cut-file", "the file is damaged or cut"):
         if _is_binary(head):
             return _binary(path, limit, encoding, name)
         return _text(path, head, limit, encoding, name)
-    except (EOFError, gzip.BadGzipFile) as error:
-        raise DataError("cut-file", f"the compressed file is damaged or cut: {error}", given=path) from error
 
 
 def _open(path: Path) -> BinaryIO:
     with path.open("rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if zipped else path.open("rb")  # type: ignore[return-value]
+    return bounded(gzip.open(path, "rb"), path) if zipped else path.open("rb")  # type: ignore[arg-type]
 
 
 def _is_binary(head: bytes) -> bool:
@@ -333,11 +332,10 @@ def _binary(path: Path, limit: int | None, encoding: str | None, name: str) -> V
 
 
 def _npz(path: Path) -> tuple[list[str], Matrix]:
-    try:
+    with foreign(path, "not-vectors", "the .npz file cannot be read"):
+        check_zip(path)
         with np.load(path, allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in arrays.files}
-    except (ValueError, OSError, EOFError, KeyError) as error:
-        raise DataError("not-vectors", f"the .npz file cannot be read: {error}", given=path) from error
     words = next((a for a in found.values() if a.ndim == 1 and a.dtype.kind in "US"), None)
     matrix = next((a for a in found.values() if a.ndim == 2 and a.dtype.kind == "f"), None)
     if words is None or matrix is None:
@@ -366,10 +364,8 @@ def _with_words(path: Path, suffix: str) -> tuple[list[str], Matrix]:
         )
     words = [_decode(line, None) for line in found.read_bytes().removesuffix(b"\n").split(b"\n")]
     words = [w.removesuffix("\r") for w in words]
-    try:
+    with foreign(path, "not-vectors", "the matrix cannot be read"):
         matrix = np.load(path, allow_pickle=False) if suffix == ".npy" else _safetensors(path)
-    except (ValueError, OSError, EOFError, KeyError) as error:
-        raise DataError("not-vectors", f"the matrix cannot be read: {error}", given=path) from error
     return words, np.asarray(matrix, dtype=np.float32)
 
 
@@ -390,5 +386,5 @@ def _safetensors(path: Path) -> Matrix:
     kind = np.dtype(kinds[best["dtype"]])
     if 8 + length + end > path.stat().st_size or end - start != kind.itemsize * int(np.prod(best["shape"])):
         raise ValueError("the file is cut")
-    flat = np.memmap(path, dtype=kind, mode="r", offset=8 + length + start, shape=tuple(best["shape"]))
-    return np.asarray(flat, dtype=np.float32)
+    flat = np.fromfile(path, dtype=kind, count=int(np.prod(best["shape"])), offset=8 + length + start)
+    return flat.reshape(best["shape"]).astype(np.float32, copy=False)

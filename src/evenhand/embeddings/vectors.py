@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from evenhand._errors import DataError, UsageError
+from evenhand._files import foreign
 from evenhand.embeddings._matrix import Vectors, from_arrays
 from evenhand.embeddings.readers import read_vectors
 
@@ -107,7 +108,7 @@ def _remove(folder: Path) -> None:
 
 def open_build(folder: Path) -> Vectors:
     """The vectors of a folder written by `build`, memory-mapped."""
-    try:
+    with foreign(folder, "not-a-build", "this folder holds no parsed vectors (`evenhand embeddings build`)"):
         meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
         if meta["version"] != CACHE_VERSION:
             raise ValueError("written by another version")
@@ -116,13 +117,6 @@ def open_build(folder: Path) -> Vectors:
         words = tuple((folder / "words.txt").read_bytes().decode("utf-8", "surrogatepass").split("\n"))
         if not len(words) == len(unit) == len(norms) == meta["n"]:
             raise ValueError("its files do not fit each other")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            "not-a-build",
-            f"this folder holds no parsed vectors: {error}",
-            given=folder,
-            expected="a folder written by `evenhand embeddings build`",
-        ) from error
     return Vectors(words=words, unit=unit, norms=norms, id=meta["id"], problems=tuple(meta["problems"]))
 
 

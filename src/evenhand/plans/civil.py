@@ -8,7 +8,9 @@ from os import PathLike
 from pathlib import Path
 
 from evenhand._errors import DataError, UsageError
+from evenhand._files import foreign
 from evenhand._model import FloatArray
+from evenhand._table import sound
 
 CATEGORIES: Mapping[str, tuple[str, ...]] = {
     "gender": ("male", "female", "transgender", "other_gender"),
@@ -117,14 +119,14 @@ def _stream(path: Path, wanted: tuple[str, ...], threshold: float, block_bytes: 
     if "id" in header:
         types["id"] = pa.string()
     row = 0
-    try:
+    with foreign(path, "bad-csv", "the file cannot be read as CSV"):
         reader = pc.open_csv(
             path,
             read_options=pc.ReadOptions(block_size=block_bytes),
             parse_options=pc.ParseOptions(newlines_in_values=True),
             convert_options=pc.ConvertOptions(column_types=types, include_columns=keep),
         )
-        for batch in reader:
+        for batch in map(sound, reader):
             shares = {c: batch.column(c).to_numpy(zero_copy_only=False).astype(np.float64) for c in wanted}
             seen = np.zeros(batch.num_rows, dtype=np.bool_)
             for share in shares.values():
@@ -146,8 +148,6 @@ def _stream(path: Path, wanted: tuple[str, ...], threshold: float, block_bytes: 
                     identities={c: s[rows] for c, s in shares.items()},
                 )
             row += batch.num_rows
-    except pa.ArrowInvalid as error:
-        raise DataError("bad-csv", f"{path.name} cannot be read as CSV: {error}.") from None
 
 
 def _header(path: Path) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from evenhand._errors import UsageError
+from evenhand._files import foreign
 from evenhand._model import Factor
 from evenhand.plans._control import without
 from evenhand.plans._rewriting import article_like, name_places
@@ -323,7 +324,8 @@ def _load(name: str) -> Templates:
         )
     text = read_text(path)
     if path.suffix.lower() in (".toml", ".json"):
-        return _from_toml(text, path.name)
+        with foreign(path, "bad-templates"):
+            return _from_toml(text, path.name)
     lines = [line for line in text.splitlines() if line.strip()]
     return Templates(templates=tuple(lines), ids=tuple(f"t{i + 1}" for i in range(len(lines))))
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from evenhand._encoding import decode, read_text
 from evenhand._errors import DataError
+from evenhand._files import check_unpacked, foreign
 from evenhand._table import numbers, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _FLAT = "SentimentScore__"
-_LARGEST_MEMBER = 4 << 30
 
 
 def is_comprehend(path: Path) -> bool:
@@ -48,7 +48,8 @@ def read_comprehend(path: Path, probes: Path | None = None) -> pa.Table:
     """
     import pyarrow as pa
 
-    table = _flattened(path) if path.suffix.lower() == ".csv" else pa.Table.from_pylist(_records(path))
+    with foreign(path):
+        table = _flattened(path) if path.suffix.lower() == ".csv" else pa.Table.from_pylist(_records(path))
     lines = numbers(table, "Line")
     if not np.isfinite(lines).all():
         raise DataError("comprehend-line", "a reply has no Line", given=path)
@@ -113,17 +114,16 @@ def _records(path: Path) -> list[dict[str, Any]]:
 def _lines(path: Path) -> list[str]:
     if not path.name.endswith((".tar.gz", ".tgz")):
         return read_text(path).splitlines()
-    try:
-        with tarfile.open(path, "r:gz") as archive:
-            lines: list[str] = []
-            for member in archive:
-                if member.isfile() and member.size <= _LARGEST_MEMBER:
-                    file = archive.extractfile(member)
-                    if file is not None:
-                        lines += decode(file.read(), name=member.name).splitlines()
-            return lines
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise DataError("unreadable-file", f"the archive cannot be read: {error}", given=path) from error
+    lines: list[str] = []
+    size = members = 0
+    with foreign(path, what="the archive cannot be read"), tarfile.open(path, "r:gz") as archive:
+        for member in archive:
+            size, members = size + member.size, members + 1
+            check_unpacked(size, path, members=members)
+            file = archive.extractfile(member) if member.isfile() else None
+            if file is not None:
+                lines += decode(file.read(), name=member.name).splitlines()
+    return lines
 
 
 def _flattened(path: Path) -> pa.Table:

@@ -15,6 +15,7 @@ import numpy as np
 from evenhand._callable import make_callable
 from evenhand._encoding import read_text
 from evenhand._errors import EvenhandError, TermsError
+from evenhand._files import foreign
 from evenhand._model import Factor
 from evenhand.terms._parse import FORMS, Table, parse
 
@@ -186,12 +187,15 @@ def terms(
                 expected=".csv, .tsv, .toml, .json, .jsonl or .txt",
             )
         try:
-            text = read_text(path, encoding=encoding)
+            with foreign(path, "bad-terms-file"):
+                read = parse(read_text(path, encoding=encoding), suffix=path.suffix.lower(), name=path.name)
+        except TermsError:
+            raise
         except EvenhandError as error:
             raise TermsError(
                 error.slug, error.message, given=error.given, available=error.available, hint=error.hint
             ) from None
-        return _build(parse(text, suffix=path.suffix.lower(), name=path.name), id=path.name, kind=kind)
+        return _build(read, id=path.name, kind=kind)
     raise TermsError(
         "unknown-terms",
         "There is no such list of terms.",

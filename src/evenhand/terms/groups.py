@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand._errors import TermsError
+from evenhand._files import foreign
 
 GROUPS: Mapping[str, str] = {
     "groups/women-snowboard": "words for men and women (Hendricks et al. 2018); the default of the"
@@ -160,10 +161,8 @@ def _named(source: str | PathLike[str]) -> GroupWords:
     from evenhand._encoding import decode
 
     text = decode(path.read_bytes(), name=path.name)
-    try:
+    with foreign(path, "bad-terms-file"):
         content = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
-    except ValueError as error:
-        raise TermsError("bad-terms-file", f"{path.name} cannot be read: {error}") from None
     if not isinstance(content, dict):
         raise TermsError("bad-terms-file", f"{path.name} holds no groups", expected="{group: [words]}")
     return _build(content, id=path.name)

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from evenhand._callable import make_callable
-from evenhand._encoding import read_bytes, read_text
+from evenhand._encoding import read_text
 from evenhand._errors import DataError
+from evenhand._files import foreign
 from evenhand._model import Factor
 from evenhand._table import read_table
 
@@ -128,7 +129,9 @@ def texts(
             expected="a shipped name, or a .txt, .csv, .tsv, .jsonl, .json or .parquet file",
             available=SHIPPED,
         )
-    return _collect(_records(path, suffix, encoding), path.name, column=column, id_column=id_column)
+    with foreign(path):
+        records = _records(path, suffix, encoding)
+    return _collect(records, path.name, column=column, id_column=id_column)
 
 
 def _as_text(value: object, i: int) -> str:
@@ -141,16 +144,7 @@ def _as_text(value: object, i: int) -> str:
 
 def _records(path: Path, suffix: str, encoding: str | None) -> list[Mapping[str, Any]]:
     if suffix == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        read_bytes(path)  # the same errors for a missing or an empty file
-        try:
-            return list(pq.read_table(path).to_pylist())
-        except pa.ArrowInvalid as error:
-            raise DataError(
-                "bad-parquet", f"{path.name} is not a Parquet file: {error}.", given=path.name
-            ) from None
+        return list(read_table(path).to_pylist())
     raw = read_text(path, encoding=encoding)
     if suffix in (".csv", ".tsv"):
         first = next((line for line in raw.splitlines() if line.strip()), "")

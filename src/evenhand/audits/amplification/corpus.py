@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from evenhand._errors import DataError, UsageError
+from evenhand._files import foreign
 from evenhand._model import BoolArray, Factor, FloatArray, IntArray
 from evenhand._table import factor, require
 from evenhand.audits.amplification.captions import Tokens, mentions, with_plurals
@@ -234,13 +235,11 @@ def read_items(path: str, text: str) -> dict[str, list[str]]:
     """Items of a file: JSON {item: [synonyms]} or [items]; else one item a line, with its synonyms after
     commas."""
     if path.lower().endswith(".json"):
-        try:
+        with foreign(path, what="the file holds no items"):
             value = json.loads(text)
-        except ValueError as error:
-            raise DataError("unreadable-file", f"the file is not JSON: {error}", given=path) from error
-        if isinstance(value, dict):
-            return {str(k): [v] if isinstance(v, str) else [str(s) for s in v] for k, v in value.items()}
-        return {str(v): [] for v in value}
+            if isinstance(value, dict):
+                return {str(k): [v] if isinstance(v, str) else [str(s) for s in v] for k, v in value.items()}
+            return {str(v): [] for v in value}
     found: dict[str, list[str]] = {}
     for line in text.splitlines():
         parts = [p.strip() for p in line.split(",") if p.strip()]

@@ -15,6 +15,7 @@ import numpy as np
 
 from evenhand._encoding import decode
 from evenhand._errors import DataError, UsageError
+from evenhand._files import foreign
 from evenhand._model import BoolArray, FloatArray
 from evenhand._provenance import digest_of
 from evenhand._table import factor, numbers, read_table, require
@@ -135,12 +136,13 @@ def _open(path: Path) -> object:
     text = decode(path.read_bytes(), name=path.name)
     if path.suffix.lower() == ".txt":
         return [line.strip() for line in text.splitlines() if line.strip()]
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        if "Extra data" in str(error):
-            return path
-        raise DataError("unreadable-file", f"the file is not JSON: {error}", given=path) from error
+    with foreign(path, what="the file is not JSON"):
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            if "Extra data" not in str(error):
+                raise
+    return path  # JSON lines, which the reader of tables knows
 
 
 def _shape_of(source: object, name: str, text: str | None, id: str | None) -> _Shape | None:

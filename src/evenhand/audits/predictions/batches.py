@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,8 @@ import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError
+from evenhand._files import foreign
+from evenhand._table import sound
 from evenhand.audits.predictions.roles import Missing, Named, Progress
 from evenhand.audits.predictions.rows import Rows, check_groups, rows_of
 
@@ -43,34 +44,25 @@ class Large:
     pieces: Callable[[list[str]], Iterator[pa.RecordBatch]]
     ranges: Callable[[str], tuple[float, float] | None] = lambda _: None
 
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Record batches of these columns, each checked before it is used."""
+        with foreign(self.path):
+            for batch in self.pieces(list(names)):
+                yield sound(batch)
+
     def head(self, names: Sequence[str]) -> pa.Table:
         """The first rows."""
         import pyarrow as pa
 
-        with _readable(self.path):
-            first = next(self.pieces(list(names)), None)
+        first = next(self.read(names), None)
         if first is None:
             raise DataError("empty-file", "the file has no rows", given=self.path)
         return pa.Table.from_batches([first])
 
 
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """What Arrow says of a damaged file, as an error of this package."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (OSError, pa.ArrowInvalid) as error:
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-        raise DataError("unreadable-file", f"the file cannot be read: {said}", given=path) from error
-
-
 def large_file(data: Any) -> Large | None:
     """How to stream a file that is too large to be held, else None (the ordinary reader says what else is
     wrong)."""
-    import pyarrow as pa
-
     if not isinstance(data, str | Path):
         return None
     path = Path(data)
@@ -78,8 +70,9 @@ def large_file(data: Any) -> Large | None:
     kinds = {".parquet": _parquet, ".pq": _parquet, ".arrow": _arrow, ".feather": _arrow, ".ipc": _arrow}
     kinds |= dict.fromkeys(DELIMITERS, _delimited)
     try:
-        return kinds[suffix](path) if suffix in kinds else None
-    except (OSError, pa.ArrowInvalid):
+        with foreign(path):
+            return kinds[suffix](path) if suffix in kinds else None
+    except DataError:
         return None
 
 
@@ -114,7 +107,7 @@ def _parquet(path: Path) -> Large | None:
 def _arrow(path: Path) -> Large | None:
     import pyarrow as pa
 
-    with pa.memory_map(str(path)) as source:
+    with pa.OSFile(str(path)) as source:
         file = pa.ipc.open_file(source)
         names = file.schema.names
         rows = sum(file.get_batch(i).num_rows for i in range(file.num_record_batches))
@@ -122,7 +115,7 @@ def _arrow(path: Path) -> Large | None:
         return None
 
     def pieces(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        with pa.memory_map(str(path)) as source:
+        with pa.OSFile(str(path)) as source:
             file = pa.ipc.open_file(source)
             for i in range(file.num_record_batches):
                 batch = file.get_batch(i).select(columns)
@@ -187,19 +180,18 @@ def batches(
     seen: dict[str, dict[str, None]] = {}
     notes: dict[tuple[str, str], int] = {}
     done = 0
-    with _readable(large.path):
-        for batch in large.pieces(named.all()):
-            own = Analysis()
-            table = pa.Table.from_batches([batch])
-            rows = rows_of(table, named, missing=missing, analysis=own, labels=labels, part=True)
-            done += table.num_rows
-            for name, factor in {**rows.groups, **rows.control}.items():
-                seen.setdefault(name, {}).update(dict.fromkeys(factor.levels))
-                check_groups(name, list(seen[name]), done, part=True)
-            _add_up(own, notes)
-            if progress is not None:
-                progress(done, 0)
-            yield rows
+    for batch in large.read(named.all()):
+        own = Analysis()
+        table = pa.Table.from_batches([batch])
+        rows = rows_of(table, named, missing=missing, analysis=own, labels=labels, part=True)
+        done += table.num_rows
+        for name, factor in {**rows.groups, **rows.control}.items():
+            seen.setdefault(name, {}).update(dict.fromkeys(factor.levels))
+            check_groups(name, list(seen[name]), done, part=True)
+        _add_up(own, notes)
+        if progress is not None:
+            progress(done, 0)
+        yield rows
     if analysis is not None:
         for (slug, rest), some in notes.items():
             analysis.note(slug, f"{some} of {done} {rest}", warning=True)

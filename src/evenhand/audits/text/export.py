@@ -11,6 +11,7 @@ from evenhand._errors import UsageError
 from evenhand._files import write_whole
 from evenhand._model import Factor
 from evenhand.audits.text.designs import Design
+from evenhand.reports.csv import neutral
 
 
 def write_probes(made: Design, path: str | os.PathLike[str]) -> tuple[int, Path]:
@@ -42,7 +43,7 @@ def write_probes(made: Design, path: str | os.PathLike[str]) -> tuple[int, Path]
             for row, text in enumerate(probes.inputs):
                 line = " ".join(text.splitlines())
                 documents.write(line + "\n")
-                writer.writerow([written, line, *(column[row] for column in columns)])
+                writer.writerow([written, *map(neutral, (line, *(column[row] for column in columns)))])
                 written += 1
     return written, lines
 
