@@ -37,14 +37,13 @@ NAMES = {
 """Fields that a reader sees. What is done with a thing does not hang on them (`kind` is a closed list of its own)."""
 TODAY_BY_NAME = {
     "audits/amplification/comparison.py": 1,
-    "audits/amplification/findings.py": 1,
 }
 """File → places that look at a name. A place that is gone goes from here, too; none is added."""
 MOST_WIDE = 40
 """Functions with 7 parameters and more. It only goes down."""
 MOST_ANY = 61
 """Parameters of audits that are typed `Any`. It only goes down."""
-MOST_LINES = 15_480
+MOST_LINES = 15_800
 """Lines of `audits/` and `cli/` together. It only goes down, unless an audit is added."""
 
 

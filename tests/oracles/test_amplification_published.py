@@ -84,14 +84,17 @@ def test_ten_objects_separate_no_captioning_model_from_zero(data: Path, model: s
     result = eh.audit_amplification(
         folder / "captions_val2017.json", folder / f"generated_{model}.json", items=OBJECTS, leakage=False
     )
-    claims = [f for f in result.findings if f.family == "amplification"]
+    claims = [f for f in result.findings if f.verdict and "amplification" in f.estimate.measure]
+    assert len(claims) == 2
     assert {f.verdict for f in claims} == {"inconclusive"}
     for f in claims:
         assert f.estimate.low is not None
         assert f.estimate.high is not None
         assert f.estimate.low <= 0 <= f.estimate.high
     assert any(n.slug == "not-separated" and "10 items" in n.text for n in result.notes)
-    assert result.verdict == "inconclusive"
+    shown = {f.estimate.measure: f.verdict for f in result.primary}
+    named = {"baseline_ft": "gap", "upweight": "gap", "equalizer": "within tolerance"}  # as its paper claims
+    assert shown["representation beyond its null"] == named[model]
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ def amplification(
         Path | None,
         Option(help="Annotation of the outputs' images, for directional amplification, errors and leakage."),
     ] = None,
+    before: Annotated[Path | None, Option(help="The training data before they were balanced.")] = None,
     text: TextColumn = None,
     id: IdColumn = None,
     rule: NamesSeveral = "exactly-one",

@@ -40,12 +40,19 @@ def class_weights(groups: IntArray) -> FloatArray:
 
 
 def cross_fitted(
-    features: Any, groups: IntArray, *, classifier: Any = None, folds: int = 5, seed: int = 0
+    features: Any,
+    groups: IntArray,
+    *,
+    units: IntArray | None = None,
+    classifier: Any = None,
+    folds: int = 5,
+    seed: int = 0,
 ) -> FloatArray:
     """(n, G) probabilities for each row from an attacker trained on the other folds.
 
     Args:
         features: (n, k), dense or sparse. groups: (n,) codes 0..G−1, each at least `folds` times.
+        units: (n,) codes 0, 1, … of rows that are copies: they stay in one fold. None: no row is one.
         classifier: a scikit-learn classifier with `predict_proba`; class-balanced logistic regression where
             None.
 
@@ -55,7 +62,6 @@ def cross_fitted(
     try:
         from sklearn.base import clone
         from sklearn.linear_model import LogisticRegression
-        from sklearn.model_selection import StratifiedKFold
     except ImportError:
         raise UsageError(
             "extra-missing",
@@ -73,11 +79,25 @@ def cross_fitted(
             expected="fit and predict_proba",
         )
     out = np.zeros((len(groups), int(groups.max()) + 1))
-    splitter = StratifiedKFold(n_splits=folds, shuffle=True, random_state=seed)
-    for fit, guess in splitter.split(np.zeros(len(groups)), groups):
+    place = _folds(groups, np.arange(len(groups)) if units is None else units, folds, seed)
+    for fold in range(folds):
+        fit, guess = np.flatnonzero(place != fold), np.flatnonzero(place == fold)
         fresh = clone(attacker)
         if "random_state" in getattr(fresh, "get_params", dict)():
             fresh.set_params(random_state=seed)
         fresh.fit(features[fit], groups[fit])
         out[np.ix_(guess, np.asarray(fresh.classes_, dtype=int))] = fresh.predict_proba(features[guess])
     return out
+
+
+def _folds(groups: IntArray, units: IntArray, folds: int, seed: int) -> IntArray:
+    """(n,) the fold of each row: units are dealt by the group of their first row, so that folds are alike."""
+    rng = np.random.default_rng(seed)
+    _, first, unit = np.unique(units, return_index=True, return_inverse=True)
+    place = np.empty(len(first), dtype=np.int64)
+    dealt = 0
+    for group in np.unique(groups):
+        own = np.flatnonzero(groups[first] == group)
+        place[rng.permutation(own)] = (dealt + np.arange(len(own))) % folds
+        dealt += len(own)
+    return np.asarray(place[unit])

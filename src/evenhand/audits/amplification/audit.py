@@ -23,7 +23,9 @@ from evenhand.audits.amplification.resampling import Judging, tolerances
 from evenhand.stats.interval import check_level
 
 
-@tells_its_call("train", "outputs", "truth", "text", "id", "tagger", "leakage", "classifier", "seeds")
+@tells_its_call(
+    "train", "outputs", "truth", "before", "text", "id", "tagger", "leakage", "classifier", "seeds"
+)
 def audit_amplification(
     train: object,
     outputs: object = None,
@@ -31,6 +33,7 @@ def audit_amplification(
     groups: Groups | None = None,
     items: Listed | None = None,
     truth: object = None,
+    before: object = None,
     text: str | None = None,
     id: str | None = None,
     rule: Rule = "exactly-one",
@@ -69,6 +72,8 @@ def audit_amplification(
             training captions.
         truth: annotation of the outputs' images, for directional amplification, errors and leakage. By
             default the training rows of the same images. Without ids it is aligned to the outputs row by row.
+        before: the training data before they were balanced. Where training data are balanced, items are tied
+            to no side there; each item's side is then taken from this corpus.
         text: column with captions, where its name does not tell.
         id: column with image ids, where its name does not tell.
         rule: captions that name several groups: exactly-one (left out), any, or both (a group of their own).
@@ -80,7 +85,7 @@ def audit_amplification(
         top_n: mined items per group and part of speech.
         tagger: for parts of speech: "module:attr", or spacy:MODEL. In Python also a callable.
         tolerance: largest growth of shares that counts as none. Declared beforehand, for mean amplification
-            and T→A; or measure → tolerance.
+            and T→A, on both sides; who is named keeps 0.05. Or measure → tolerance.
         item_tolerance: judge single items too: largest change of a share that counts as none. Undeclared they
             are described, with p adjusted for their number.
         primary: names of the claims that make the headline; by default a rule of the audit chooses them.
@@ -142,7 +147,7 @@ def audit_amplification(
     if balance is not None:
         check_ratio(balance)
     analysis = Analysis()
-    sources = open_sources(how, train, outputs, truth)
+    sources = open_sources(how, train, outputs, truth, before)
     if sources["train"].kind == "counts":
         told = of_counts(*counted(sources, how), judging, analysis)
     else:

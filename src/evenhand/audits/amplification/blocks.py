@@ -12,7 +12,7 @@ from scipy import sparse
 from evenhand._analysis import Analysis
 from evenhand._model import FloatArray, IntArray
 from evenhand.audits.amplification.corpus import Corpus, gathering, members
-from evenhand.audits.amplification.panel import Blocks, Panel, by_group, corpus_blocks, panel
+from evenhand.audits.amplification.panel import Blocks, Panel, Sums, by_group, corpus_blocks, panel
 from evenhand.audits.amplification.prepare import Matched, truth_of
 from evenhand.audits.amplification.reading import Reading, Rule
 
@@ -20,12 +20,12 @@ MOST_SETS = 500
 
 
 def item_sets(
-    train: Corpus, outputs: Corpus, names: Sequence[str], min_support: int
+    named: Mapping[str, Corpus], names: Sequence[str], min_support: int
 ) -> tuple[list[str], Mapping[str, sparse.csr_matrix]]:
-    """Sets of items named together (singles, pairs, triples) with support in both corpora: names, and corpus
-    → matrix."""
-    named = {"train": train, "out": outputs}
-    live = {k: c.items[np.flatnonzero(c.member.any(axis=1))].astype(np.float64) for k, c in named.items()}
+    """Sets of items named together (singles, pairs, triples) with support in "train" and "out": names, and
+    corpus → matrix."""
+    compared = {k: named[k] for k in ("train", "out")}
+    live = {k: c.items[np.flatnonzero(c.member.any(axis=1))].astype(np.float64) for k, c in compared.items()}
     pairs = _pairs(
         (live["train"].T @ live["train"]).tocoo(), (live["out"].T @ live["out"]).tocsr(), min_support
     )
@@ -119,10 +119,14 @@ def _per_image(corpus: Corpus, images: IntArray) -> tuple[FloatArray, FloatArray
     return np.asarray(add @ own.named.astype(float)), np.asarray(add @ own.member), (add @ own.items).tocsr()
 
 
-def panel_of(prepared: Matched, outputs: Corpus, how: Reading, analysis: Analysis) -> tuple[Panel, list[str]]:
-    """Everything that is counted per image, as far as the data allow, and the names of the item sets."""
+def panel_of(
+    prepared: Matched, outputs: Corpus, how: Reading, analysis: Analysis
+) -> tuple[Panel, list[str], Sums | None]:
+    """Everything that is counted per image, as far as the data allow; the names of the item sets; and the
+    sums of the training data before they were balanced, where those are given."""
     corpora = {"train": prepared.train, "out": outputs}
-    names, sets = item_sets(prepared.train, outputs, prepared.items.names, how.min_support)
+    earlier = {name: c for name, c in prepared.corpora.items() if name == "before"}
+    names, sets = item_sets(corpora | earlier, prepared.items.names, how.min_support)
     blocks: Blocks = {}
     for key, corpus in corpora.items():
         blocks |= corpus_blocks(corpus, prepared.images, key)
@@ -139,7 +143,25 @@ def panel_of(prepared: Matched, outputs: Corpus, how: Reading, analysis: Analysi
         )
     else:
         blocks |= image_blocks(prepared, truth, outputs, how)
-    return panel(blocks), names
+        shared = len(np.intersect1d(truth.images, outputs.images))
+        known = (
+            "the truth that was given"
+            if "truth" in prepared.corpora
+            else "the training data of the same images"
+        )
+        analysis.note(
+            "truth-from",
+            f"Who is truly there is taken from {known}: {shared:,} images, matched by their ids.",
+        )
+    before = _sums_before(prepared, earlier["before"], sets["before"], how) if earlier else None
+    return panel(blocks), names, before
+
+
+def _sums_before(prepared: Matched, before: Corpus, sets: sparse.csr_matrix, how: Reading) -> Sums:
+    """What tells sides, of the training data before they were balanced."""
+    blocks = corpus_blocks(before, prepared.images, "train")
+    blocks["train_sets"] = corpus_blocks(replace(before, items=sets), prepared.images, "train")["train"]
+    return panel(blocks | _sign_blocks(prepared, before, how)).totals()
 
 
 def image_blocks(prepared: Matched, truth: Corpus, outputs: Corpus, how: Reading) -> Blocks:
@@ -167,12 +189,12 @@ def image_blocks(prepared: Matched, truth: Corpus, outputs: Corpus, how: Reading
     blocks["outcomes"] = (place @ outcomes, (g, g + 1))
     if g == 2:
         blocks["two_groups"] = (sparse.csr_matrix((prepared.images, 1)), (1,))
-    return blocks | _sign_blocks(prepared, how) if truth.known else blocks
+    return blocks | _sign_blocks(prepared, prepared.train, how) if truth.known else blocks
 
 
-def _sign_blocks(prepared: Matched, how: Reading) -> Blocks:
+def _sign_blocks(prepared: Matched, corpus: Corpus, how: Reading) -> Blocks:
     """What tells the direction of each pair: the training data, image by image."""
-    whole = _image_level(prepared, prepared.train, prepared.train, how.rule)
+    whole = _image_level(prepared, corpus, corpus, how.rule)
     place = gathering(whole.images, prepared.images) @ sparse.diags(whole.usable)
     g, i = len(prepared.groups), len(prepared.items.names)
     return {

@@ -47,7 +47,12 @@ def of_rows(
             association(prepared, judging, analysis, beside=True)
     if balance is not None:
         add_balanced(prepared, judging, balance, analysis)
-    called = {"train": "training rows", "outputs": "output rows", "truth": "truth rows"}
+    called = {
+        "train": "training rows",
+        "outputs": "output rows",
+        "truth": "truth rows",
+        "before": "rows before balancing",
+    }
     return {called[name]: len(c) for name, c in prepared.corpora.items()} | _left(prepared, analysis)
 
 
@@ -60,7 +65,9 @@ def of_counts(
     elif not prepared.items.names:
         _nothing_compared(judging, analysis, "no item has enough support in both tables")
     else:
-        done = resample_counts({"train": before[None], "out": after[None]}, judging)
+        own = prepared.corpora.get("before")
+        sides = None if own is None else {"train": own.counts()[None]}
+        done = resample_counts({"train": before[None], "out": after[None]}, judging, sides)
         _conclude(done, prepared, judging, analysis)
     analysis.note(
         "counts-only",
@@ -83,9 +90,11 @@ def _nothing_compared(judging: Judging, analysis: Analysis, why: str) -> None:
 
 
 def _compare(prepared: Matched, outputs: Corpus, how: Reading, judging: Judging, analysis: Analysis) -> None:
-    joint, names = panel_of(prepared, outputs, how, analysis)
+    joint, names, before = panel_of(prepared, outputs, how, analysis)
     images = min(corpus.naming() for corpus in (prepared.train, outputs))
-    done = resample(joint, judging, exact=exchangeable(prepared.train, outputs), images=images)
+    exact = exchangeable(prepared.train, outputs)
+    done = resample(joint, judging, exact=exact, images=images, before=before)
+    done.groups = prepared.groups
     _conclude(done, prepared, judging, analysis, rule=how.rule)
     if any(" + " in n for n in names):
         analysis.exhibits["sets"] = show.set_table(names, done, prepared.groups)
@@ -114,6 +123,7 @@ def _groups_only(
     blocks = image_blocks(prepared, truth, outputs, how)
     joint = panel({k: v for k, v in blocks.items() if k in ("outcomes", "two_groups")})
     done = resample(joint, judging, exact=False, images=joint.images)
+    done.groups = prepared.groups
     analysis.findings += findings(done, judging, items=())
     analysis.exhibits["measures"] = show.measure_table(done)
     analysis.exhibits["outcomes"] = show.outcome_table(done.point["outcomes"][0], prepared.groups)

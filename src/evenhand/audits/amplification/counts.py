@@ -18,19 +18,15 @@ from evenhand.audits.amplification.sources import RawCorpus, count_table
 def counted(sources: Mapping[str, RawCorpus], how: Reading) -> tuple[Matched, FloatArray, FloatArray | None]:
     """The items with enough support as corpora of one row a group (all that exhibits read), and the counts
     (G, I) of the training data and of the outputs."""
-    items, names, before, after = _tables(sources, how)
+    items, names, before, after, earlier = _tables(sources, how)
     others = None if after is None else after.sum(axis=0)
     kept, dropped = supported(items, before.sum(axis=0), others, how.min_support)
     before = before[:, kept]
-    corpus = Corpus(
-        images=np.arange(len(names)),
-        named=np.eye(len(names), dtype=bool),
-        member=np.eye(len(names)),
-        neutral=np.zeros(len(names), dtype=bool),
-        items=sparse.csr_matrix(before),
-    )
+    corpora = {"train": _corpus(before)}
+    if earlier is not None:
+        corpora["before"] = _corpus(earlier[:, kept])
     prepared = Matched(
-        corpora={"train": corpus},
+        corpora=corpora,
         groups=tuple(names),
         items=Items(names=tuple(items)).only(kept),
         images=len(names),
@@ -42,10 +38,23 @@ def counted(sources: Mapping[str, RawCorpus], how: Reading) -> tuple[Matched, Fl
     return prepared, before, None if after is None else after[:, kept]
 
 
+def _corpus(counts: FloatArray) -> Corpus:
+    """Counts (G, I) as a corpus of one row a group."""
+    groups = len(counts)
+    return Corpus(
+        images=np.arange(groups),
+        named=np.eye(groups, dtype=bool),
+        member=np.eye(groups),
+        neutral=np.zeros(groups, dtype=bool),
+        items=sparse.csr_matrix(counts),
+    )
+
+
 def _tables(
     sources: Mapping[str, RawCorpus], how: Reading
-) -> tuple[Sequence[str], Sequence[str], FloatArray, FloatArray | None]:
-    """(items, groups, counts of the training data (G, I), counts of the outputs if there are any)."""
+) -> tuple[Sequence[str], Sequence[str], FloatArray, FloatArray | None, FloatArray | None]:
+    """(items, groups, counts of the training data (G, I), counts of the outputs, and of the training data
+    before balancing, if there are any)."""
     wanted = None if isinstance(how.groups, Mapping) else listed_names(how.groups)
     items, names, before = count_table(sources["train"], wanted)
     if how.items is not None:
@@ -56,15 +65,24 @@ def _tables(
                 "unknown-item", "the counts have no such item", given=missing[0], available=items
             )
         before, items = before[:, [items.index(i) for i in chosen]], chosen
-    if "outputs" not in sources:
-        return items, names, before, None
-    listed, other, counts = count_table(sources["outputs"], wanted)
+    after, earlier = (
+        _aligned(sources[name], wanted, items, names) if name in sources else None
+        for name in ("outputs", "before")
+    )
+    return items, names, before, after, earlier
+
+
+def _aligned(
+    source: RawCorpus, wanted: Sequence[str] | None, items: Sequence[str], names: Sequence[str]
+) -> FloatArray:
+    """Counts (G, I) of another table, in the order of the first; 0 where it has no such item."""
+    listed, other, counts = count_table(source, wanted)
     if set(other) != set(names):
         raise UsageError(
             "counts-groups", "the two tables of counts have different groups", given=other, available=names
         )
-    after = np.zeros_like(before)
+    found = np.zeros((len(names), len(items)))
     for k, g in enumerate(names):
         for i, item in enumerate(items):
-            after[k, i] = counts[other.index(g), listed.index(item)] if item in listed else 0.0
-    return items, names, before, after
+            found[k, i] = counts[other.index(g), listed.index(item)] if item in listed else 0.0
+    return found

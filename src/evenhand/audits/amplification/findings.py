@@ -11,13 +11,32 @@ from evenhand._estimate import Evidence, evidence
 from evenhand._judge import interval_said, judge
 from evenhand._model import Estimate, Finding, FloatArray
 from evenhand.audits.amplification.resampling import Aggregate, Judging, Resampled
-from evenhand.audits.amplification.statistics import MEAN
+from evenhand.audits.amplification.statistics import ERROR, MEAN, REPRESENTATION, SILENCE
 from evenhand.stats.few_units import allowing_for
 from evenhand.stats.interval import Inference, from_standard_error, quantile, tail
 
 MIN_IMAGES = 10
 OUTPUTS, TRAIN = "outputs", "training data"
 BEYOND = " beyond its null"
+SAID = {
+    MEAN: (
+        "amplification",
+        "the outputs tie items to groups more tightly than the data did",
+        "the outputs tie items to groups less tightly than the data did",
+    ),
+    REPRESENTATION: (
+        "shift",
+        "among those whom the outputs name, {group} is more frequent than in the truth",
+        "among those whom the outputs name, {group} is less frequent than in the truth",
+    ),
+    SILENCE: (
+        "difference",
+        "the outputs name nobody more often where the truth is {group}",
+        "the outputs name nobody less often where the truth is {group}",
+    ),
+    ERROR: ("error", "the outputs name a wrong group", "the outputs name a wrong group"),
+}
+"""Measure → (what it is, said of values above nothing, and below); those of items are said as the mean is."""
 
 
 def difference(
@@ -64,15 +83,18 @@ def findings(done: Resampled, judging: Judging, *, items: Sequence[str]) -> list
     found: list[Finding] = []
     held = [s for s in done.summaries if s.statistic.name in tolerances]
     declared.check_primary(s.statistic.name for s in held)
-    headline = declared.primary or (MEAN,)
-    for primary in (True, False):
-        own = [s for s in held if (s.statistic.name in headline) == primary]
+    headline = declared.primary or (MEAN, REPRESENTATION)
+    families = {
+        s.statistic.name: PRIMARY if s.statistic.name in headline else s.statistic.family for s in held
+    }
+    for family in dict.fromkeys((PRIMARY, *families.values())):
+        own = [s for s in held if families[s.statistic.name] == family]
         found += judge(
             [_beyond_null(done, s, judging, n) for s in own],
-            tolerances=[(-np.inf, float(tolerances[s.statistic.name])) for s in own],
-            family=PRIMARY if primary else "amplification",
+            tolerances=[s.statistic.bounds(float(tolerances[s.statistic.name])) for s in own],
+            family=family,
             correction=declared.correction,
-            primary=primary,
+            primary=family == PRIMARY,
             say=_say,
         )
     return found + describe([_described(done, s, judging, n) for s in done.summaries], "values as published")
@@ -83,14 +105,16 @@ def nothing_compared(judging: Judging, why: str) -> list[Finding]:
     declared = judging.declared
     tolerance = float(declared.tolerance.get(MEAN, 0.02))
     claim = difference(MEAN + BEYOND, Inference(level=declared.level, why_not=why))
-    return judge([claim], tolerance=(-np.inf, tolerance), family=PRIMARY, primary=True)
+    return judge([claim], tolerance=(-tolerance, tolerance), family=PRIMARY, primary=True)
 
 
 def _aggregate(done: Resampled, summary: Aggregate, found: Inference, items: int, what: str = "") -> Evidence:
     of_shares = not {"out", "out_sets"}.isdisjoint(summary.statistic.needs)
+    second = f"{done.groups[1]} in {OUTPUTS}" if "two_groups" in summary.statistic.needs else OUTPUTS
     return difference(
         summary.statistic.name + what,
         found,
+        group=second,
         reference=TRAIN if of_shares else "truth",
         n=items,
         units={"image" if done.boot else "mention": done.images},
@@ -105,6 +129,13 @@ def _too_little(done: Resampled, summary: Aggregate, value: float, level: float)
         unit = "images" if done.boot else "mentions"
         why = f"only {done.images} {unit} name a group; an interval needs at least {MIN_IMAGES}"
         return Inference(value=value, level=level, why_not=why)
+    if "outcomes" in summary.statistic.needs:
+        named = int(done.point["outcomes"][0][:, :-1].sum())
+        if named < MIN_IMAGES:  # who is named nowhere is named wrongly nowhere
+            why = (
+                f"only {named} outputs name anybody; a verdict on whom they name needs at least {MIN_IMAGES}"
+            )
+            return Inference(value=value, level=level, why_not=why)
     return None
 
 
@@ -156,6 +187,13 @@ def _beyond_null(done: Resampled, summary: Aggregate, judging: Judging, items: i
     expected = _mean(summary.null)
     value = summary.value - expected
     made = _too_little(done, summary, value, judging.declared.level)
+    even, pairs = summary.even
+    if made is None and 2 * even > pairs:
+        why = (
+            f"{even} of {pairs} items are exactly even in the training data, so nothing can be tied more"
+            " tightly to their side; give the training data before they were balanced: before= (--before)"
+        )
+        made = Inference(value=value, level=judging.declared.level, why_not=why)
     if made is None:
         method = (
             f"value {summary.value:+.4f} less {expected:+.4f}, the mean of its null ({summary.null_from});"
@@ -165,7 +203,7 @@ def _beyond_null(done: Resampled, summary: Aggregate, judging: Judging, items: i
     if made.se and made.p_value is not None:
         # Few images an item make the resampled null too narrow: the wider of the two has the say.
         made = made.with_(p_value=max(_p_value(summary) or 0.0, made.p_value))
-    return _aggregate(done, summary, made, items, BEYOND)
+    return _aggregate(done, summary, made, items, BEYOND if len(summary.null) else "")
 
 
 def _resampled(done: Resampled) -> str:
@@ -190,21 +228,19 @@ def _say(finding: Finding) -> str:
     e, verdict, interval = finding.estimate, finding.verdict, interval_said(finding)
     if e.value is None or interval is None or finding.tolerance is None:
         return f"No conclusion: {e.why_not or 'no interval can be computed'}."
-    measure, value = e.measure.removesuffix(" beyond its null"), f"{e.value:+.4f}".replace("-", "−")
-    gap = f"Beyond its null, the {measure} is {value} ({interval})"
-    bound = f"{finding.tolerance[1]:g}"
+    name, more = e.measure.removesuffix(BEYOND), e.value > 0
+    value = f"{e.value:+.4f}".replace("-", "−")
+    beyond = "Beyond its null, the" if e.measure.endswith(BEYOND) else "The"
+    gap = f"{beyond} {name} is {value} ({interval})"
+    bound, (what, up, down) = f"{finding.tolerance[1]:g}", SAID.get(name, SAID[MEAN])
+    way = (up if more else down).format(group=e.group.removesuffix(f" in {OUTPUTS}"))
     if verdict == "disparity":
-        return (
-            f"{gap}: the outputs are shown to tie items to groups more tightly than the data did, by more"
-            f" than {bound}."
-        )
-    if verdict == "gap" and e.value > 0:
-        return f"{gap}: there is amplification; whether it exceeds {bound} is not settled."
+        return f"{gap}: {way}, shown to be by more than {bound}."
     if verdict == "gap":
-        return f"{gap}: the outputs tie items to groups less tightly than the data did."
+        return f"{gap}: {way}; whether by more than {bound} is not settled."
     if verdict == "within tolerance":
-        return f"{gap}: whatever the amplification is, it is smaller than {bound}."
-    return f"{gap}: the data can tell neither that there is amplification nor that it is below {bound}."
+        return f"{gap}: whatever the {what} is, it is smaller than {bound}."
+    return f"{gap}: the data can tell neither that there is any {what} nor that it is below {bound}."
 
 
 def item_inference(done: Resampled, g: int, i: int, level: float) -> Inference:

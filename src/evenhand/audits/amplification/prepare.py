@@ -14,7 +14,7 @@ import numpy as np
 from evenhand._analysis import Analysis
 from evenhand._encoding import decode
 from evenhand._errors import DataError, UsageError
-from evenhand._model import FloatArray, IntArray
+from evenhand._model import FloatArray
 from evenhand.audits.amplification.captions import Tokens, tokenise
 from evenhand.audits.amplification.corpus import (
     Corpus,
@@ -25,17 +25,18 @@ from evenhand.audits.amplification.corpus import (
     build,
     given_items,
     grouping,
-    image_indices,
     label_items,
     listed_names,
     members,
     named_by,
     read_items,
 )
+from evenhand.audits.amplification.identity import agree, image_of, row_numbers
 from evenhand.audits.amplification.items import mined_items
 from evenhand.audits.amplification.reading import RULES, Listed, Reading
 from evenhand.audits.amplification.sources import RawCorpus, read_source
 
+CALLED = {"train": "training data", "before": "training data before balancing"}
 Dropped: TypeAlias = tuple[str, str, int, int]
 """(item, reason, mentions in train, mentions in outputs)."""
 
@@ -45,7 +46,8 @@ class Matched:
     """Corpora ready to compare.
 
     Args:
-        corpora: "train", and where given "outputs" and "truth".
+        corpora: "train", and where given "outputs", "truth" and "before" (the training data before they
+            were balanced).
         groups, items: what is left of them. images: how many there are in all. known: whether ids tell them
             apart.
         sources: as they were read. dropped: items left out.
@@ -96,9 +98,11 @@ def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> 
         raise UsageError("unknown-pool", "no such pool", given=how.pool, available=["caption", "image"])
     if how.min_support < 1:
         raise UsageError("bad-support", "the minimum support is at least 1", given=how.min_support)
+    if "before" in sources and "outputs" not in sources:
+        raise UsageError("before-alone", "sides are for outputs, and none are given", hint="pass outputs too")
     who = grouping(how.groups, alike, plurals=how.plurals)
     tokens = {name: tokenise(s.texts) for name, s in sources.items() if s.kind == "captions"}
-    indices, images, known = _images(sources)
+    indices, images, known = image_of(sources)
     items = _items(sources, tokens, who, how, analysis)
     corpora = {
         name: build(s, who, items, how, indices[name], tokens.get(name))
@@ -117,31 +121,11 @@ def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> 
         sources=sources,
         who=who,
     )
+    _check_identity(prepared, how, analysis)
     _match(prepared, how, analysis)
     _drop_groups(prepared, analysis)
     _drop_items(prepared, how, analysis)
     return prepared
-
-
-def _images(sources: dict[str, RawCorpus]) -> tuple[dict[str, IntArray], int, bool]:
-    """Outputs and truth without ids are aligned by row where they are equally long."""
-    listed = dict(sources)
-    aligned = None
-    if "truth" in sources and any(sources[k].ids is None for k in ("outputs", "truth")):
-        aligned = listed.pop("truth")
-    found, images, known = image_indices(list(listed.values()))
-    indices = dict(zip(listed, found, strict=True))
-    if aligned is not None:
-        size = len(indices["outputs"])
-        if len(aligned) != size:
-            raise DataError(
-                "truth-length",
-                "without ids the truth must have one row for each row of the outputs",
-                given=f"{len(aligned)} rows of truth, {size} of outputs",
-                hint="name a column of ids with id= (--id)",
-            )
-        indices["truth"] = indices["outputs"]
-    return indices, images, known
 
 
 def _items(
@@ -230,6 +214,29 @@ def _note_reading(
             hint="other words: groups= (--groups) takes a list of evenhand list terms, a file {group:"
             " [words]}, or a column",
         )
+
+
+def _check_identity(prepared: Matched, how: Reading, analysis: Analysis) -> None:
+    """Row numbers in two files make no pair of images: they are taken for one image where the user says so,
+    or where what is said of the two agrees more than by chance."""
+    outputs, train = prepared.outputs, prepared.train
+    if outputs is None or not prepared.known or how.id is not None:
+        return
+    both = ("train", "outputs")
+    if not all(row_numbers(prepared.sources[name].ids or ()) for name in both) or agree(train, outputs):
+        return
+    apart = [name for name in ("train", "before") if name in prepared.corpora]
+    for name in apart:
+        corpus = prepared.corpora[name]
+        prepared.corpora[name] = replace(corpus, images=corpus.images + prepared.images)
+    prepared.images, prepared.known = 2 * prepared.images, False
+    analysis.note(
+        "ids-are-row-numbers",
+        "The ids of training data and outputs are row numbers, and rows of the same number say nothing more"
+        " alike than others: they are taken as different images. If they are the same, name the column: id="
+        " (--id).",
+        warning=True,
+    )
 
 
 def _match(prepared: Matched, how: Reading, analysis: Analysis) -> None:
@@ -340,14 +347,14 @@ def truth_of(prepared: Matched) -> Corpus | None:
 
 
 def open_sources(
-    how: Reading, train: object, outputs: object = None, truth: object = None
+    how: Reading, train: object, outputs: object = None, truth: object = None, before: object = None
 ) -> dict[str, RawCorpus]:
-    """Read whatever was given, as "train", "outputs" and "truth"."""
+    """Read whatever was given, as "train", "outputs", "truth" and "before"."""
     sources: dict[str, RawCorpus] = {}
-    for name, source in (("train", train), ("outputs", outputs), ("truth", truth)):
+    for name, source in (("train", train), ("outputs", outputs), ("truth", truth), ("before", before)):
         if source is None:
             continue
-        called = "training data" if name == "train" else name
+        called = CALLED.get(name, name)
         found = read_source(source, name=called, text=how.text, id=how.id)
         if found.kind == "captions" and _labelled(found, how):
             found = read_source(source, name=called, text=how.text, id=how.id, labels=True)

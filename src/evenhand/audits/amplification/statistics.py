@@ -24,6 +24,12 @@ from evenhand.measures.outcomes import error_rate, outcome_divergence
 MEAN = "mean bias amplification"
 """The measure of Zhao et al., which every comparison has."""
 DIVERGENCE = "outcome divergence"
+REPRESENTATION = "representation"
+"""Erasure: who is named, against who is there. The second primary claim where the truth is known."""
+SILENCE = "coverage gap"
+ERROR = "gender error"
+SHARES, NAMING = 0.02, 0.05
+"""Default tolerances: of growing shares of items, and of who is named."""
 
 
 def _plain(_: FloatArray, change: FloatArray) -> FloatArray:
@@ -47,7 +53,10 @@ class Statistic:
         centred: whether Δ centred on zero is its null; else the null comes from a binomial model or by
             permutation.
         about: what it is, in a sentence, with its source.
-        judged: whether a tolerance of its own scale makes sense by default.
+        sided: Sums of the sample → which pairs are tied to a side there (1, …); all where None. A pair that
+            is exactly even has no side, adds nothing to the value, and so adds nothing to the null.
+        tolerance: of its own scale, by which it is judged by default; None: it is described. Less than
+            nothing is held against it too, unless it has a floor. family: with which it is judged.
     """
 
     name: str
@@ -58,15 +67,38 @@ class Statistic:
     floor: float | None = None
     centred: bool = True
     about: str = ""
-    judged: bool = False
+    sided: Callable[[Sums], FloatArray] | None = None
+    tolerance: float | None = None
+    family: str = "amplification"
 
     def value(self, sums: Sums, side: FloatArray | None = None) -> FloatArray:
         """(draws,) with the given sides, or with those of the sums themselves."""
         return self.total(self.side(sums, None) if side is None else side, self.change(sums))
 
-    def null(self, sums: Sums, point: Sums) -> FloatArray:
-        """(draws,) of bootstrap sums, moved to a world without amplification."""
-        return self.total(self.side(sums, point), self.change(sums) - self.change(point))
+    def null(self, sums: Sums, point: Sums, side: FloatArray | None = None) -> FloatArray:
+        """(draws,) of bootstrap sums, moved to a world without amplification; with the given sides, or with
+        those of each draw, of the pairs that have one in the sample."""
+        if side is None:
+            side = self.side(sums, point) * self._sided(point)
+        return self.total(side, self.change(sums) - self.change(point))
+
+    def exchanged(self, sums: Sums, point: Sums, side: FloatArray | None = None) -> FloatArray:
+        """(draws,) of sums in which training data and outputs were exchanged at random."""
+        return self.value(sums, self.side(sums, None) * self._sided(point) if side is None else side)
+
+    def bounds(self, tolerance: float) -> tuple[float, float]:
+        """What counts as none, on both sides where there are two."""
+        return (-tolerance if self.floor is None else -np.inf, tolerance)
+
+    def even(self, side: FloatArray) -> tuple[int, int]:
+        """(pairs that are tied to no side, all pairs), where sides make the value."""
+        if self.sided is None:
+            return 0, 1
+        tied = (side[0] != 0).any(axis=0)
+        return int((~tied).sum()), max(len(tied), 1)
+
+    def _sided(self, point: Sums) -> FloatArray:
+        return np.ones(1) if self.sided is None else np.asarray(self.sided(point))
 
 
 def _share_change(sums: Sums, of: str = "") -> FloatArray:
@@ -82,6 +114,14 @@ def _share_side(sums: Sums, point: Sums | None, of: str = "") -> FloatArray:
     pooled = shares(point[before] + point[after])
     drawn = pooled + shares(counts) - shares(point[before])
     return np.asarray(np.nan_to_num(drawn) > 1.0 / counts.shape[-2] + 1e-12, dtype=float)
+
+
+def _share_sided(point: Sums, of: str = "") -> FloatArray:
+    return np.asarray(_share_side(point, None, of).any(axis=-2, keepdims=True), dtype=float)
+
+
+def _signed(point: Sums) -> FloatArray:
+    return np.asarray(_signs(point, None) != 0, dtype=float)
 
 
 def _mean(side: FloatArray, change: FloatArray) -> FloatArray:
@@ -114,6 +154,21 @@ def _signed_ratio(sums: Sums) -> FloatArray:
     return np.asarray(np.where(np.isfinite(gap), gap, np.nan))
 
 
+def _representation(sums: Sums) -> FloatArray:
+    """Only where truth and output both name a group: whom captions leave unnamed is no matter of chance, for
+    people neither, so that two sets of human captions would differ."""
+    table = sums["outcomes"][..., :2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray((table[..., 0, 1] - table[..., 1, 0]) / table.sum(axis=(-1, -2)))
+
+
+def _silence(sums: Sums) -> FloatArray:
+    table = sums["outcomes"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        silent = table[..., 2] / table.sum(axis=-1)
+    return np.asarray(silent[..., 1] - silent[..., 0])
+
+
 def statistics(margin: float) -> tuple[Statistic, ...]:
     """All of them, in the order of the report.
 
@@ -133,7 +188,8 @@ def _of_direction() -> tuple[Statistic, ...]:
             change=_share_change,
             side=_share_side,
             total=_mean,
-            judged=True,
+            sided=_share_sided,
+            tolerance=SHARES,
             about="mean growth of the share of the group an item is tied to (Zhao et al. 2017)",
         ),
         Statistic(
@@ -142,6 +198,7 @@ def _of_direction() -> tuple[Statistic, ...]:
             change=partial(_directional, prediction="forward"),
             side=_signs,
             total=amplification,
+            sided=_signed,
             about="the group changes which items are named: P(T̂|A) − P(T|A) (Wang & Russakovsky 2021)",
         ),
         Statistic(
@@ -150,7 +207,8 @@ def _of_direction() -> tuple[Statistic, ...]:
             change=partial(_directional, prediction="backward"),
             side=_signs,
             total=amplification,
-            judged=True,
+            sided=_signed,
+            tolerance=SHARES,
             about="the item changes which group is named: P(Â|T) − P(A|T) (Wang & Russakovsky 2021)",
         ),
     )
@@ -163,6 +221,7 @@ def _of_sizes(margin: float) -> tuple[Statistic, ...]:
         needs=("train_sets", "out_sets"),
         change=partial(_share_change, of="_sets"),
         side=partial(_share_side, of="_sets"),
+        sided=partial(_share_sided, of="_sets"),
         total=lambda side, change: _sizes(side, change)[0],
         floor=0.0,
         about="mean |growth| over sets of items named together (Zhao, Andrews & Xiang 2023)",
@@ -197,12 +256,32 @@ def _of_outcomes() -> tuple[Statistic, ...]:
     """Whom the outputs name, against the truth."""
     return (
         Statistic(
-            name="gender error",
+            name=ERROR,
             needs=("outcomes",),
             change=lambda sums: error_rate(sums["outcomes"]),
             floor=0.0,
             centred=False,
+            tolerance=NAMING,
+            family="who is named",
             about="outputs that name a wrong group (Hendricks et al. 2018)",
+        ),
+        Statistic(
+            name=REPRESENTATION,
+            needs=("outcomes", "two_groups"),
+            change=_representation,
+            tolerance=NAMING,
+            family="who is named",
+            about="share of the second group among those named, less its share in the truth of the same"
+            " images: erasure is negative",
+        ),
+        Statistic(
+            name=SILENCE,
+            needs=("outcomes", "two_groups"),
+            change=_silence,
+            tolerance=NAMING,
+            family="who is named",
+            about="outputs that name nobody: their share of the second group's images, less that of the"
+            " first's",
         ),
         Statistic(
             name="ratio gap",
