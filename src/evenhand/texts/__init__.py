@@ -6,11 +6,13 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from evenhand._callable import make_callable
 from evenhand._encoding import read_text
@@ -18,8 +20,9 @@ from evenhand._errors import DataError
 from evenhand._files import foreign
 from evenhand._model import Factor
 from evenhand._table import read_table
+from evenhand.texts.copies import copies
 
-__all__ = ["SHIPPED", "Texts", "texts"]
+__all__ = ["SHIPPED", "Texts", "distinct_texts", "texts"]
 
 SHIPPED: Mapping[str, str] = {
     "person": "52 texts about a person called Arthur, 2 to 7 sentences, 20 registers, three sentiment"
@@ -132,6 +135,24 @@ def texts(
     with foreign(path):
         records = _records(path, suffix, encoding)
     return _collect(records, path.name, column=column, id_column=id_column)
+
+
+def distinct_texts(given: Texts) -> Texts:
+    """One of each text that comes several times, equal or nearly so (`evenhand.texts.copies`), with a flag
+    that says how many were left out: a copy is no further evidence."""
+    first = copies(given.texts)
+    kept = [i for i, place in enumerate(first.tolist()) if i == place]
+    left = len(given) - len(kept)
+    if not left:
+        return given
+    flag = f"{left} of {len(given)} texts are copies of others, equal or nearly so; one of each is used."
+    return replace(
+        given,
+        ids=tuple(given.ids[i] for i in kept),
+        texts=tuple(given.texts[i] for i in kept),
+        factors={name: factor[np.array(kept)] for name, factor in given.factors.items()},
+        flags=(*(f for f in given.flags if "uplicate" not in f), flag),
+    )
 
 
 def _as_text(value: object, i: int) -> str:

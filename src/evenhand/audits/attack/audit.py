@@ -28,6 +28,7 @@ from evenhand.plans.alter import Tagger
 from evenhand.plans.goal import Kind, goal_for
 from evenhand.plans.search import search as make_search
 from evenhand.stats.interval import check_level
+from evenhand.texts import distinct_texts
 from evenhand.texts import texts as texts_of
 
 
@@ -194,7 +195,7 @@ def attack(
     )
     space = vectors(embeddings, limit=limit, fold_case=fold_case)
     course = Course(
-        given=texts_of(texts, column=text_column),
+        given=distinct_texts(texts_of(texts, column=text_column)),
         space=space,
         axes=axes_of(directions, space, strength),
         wants=wants,

@@ -14,6 +14,7 @@ from evenhand.audits.attack.field import Laying, field_of, reader_of
 from evenhand.embeddings.dictionary import Rules
 from evenhand.embeddings.fluency import contexts_of
 from evenhand.embeddings.vectors import vectors
+from evenhand.texts import distinct_texts
 from evenhand.texts import texts as texts_of
 
 DEPTH = 2.0
@@ -30,7 +31,7 @@ def forecast_attack(
     Args:
         arguments: of `attack`. price: of one query. rate: queries a second.
     """
-    given = texts_of(arguments["texts"], column=arguments.get("text_column"))
+    given = distinct_texts(texts_of(arguments["texts"], column=arguments.get("text_column")))
     space = vectors(
         arguments["embeddings"], limit=arguments.get("limit"), fold_case=arguments.get("fold_case", False)
     )

@@ -1,0 +1,81 @@
+"""Copies of texts are no further evidence in an attack: equal or nearly so, they are one text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.texts.copies import copies
+
+WORDS = ["early", "late", "kind", "cold", "loud", "calm", "bold", "shy", "warm", "dull", "neat", "rude"]
+
+
+def _texts(n: int, seed: int = 0) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [f"{' '.join(rng.choice(WORDS, 6, replace=False))} number{i} thing{i * 7}" for i in range(n)]
+
+
+def _attack(texts: list[str]) -> eh.Result:
+    rng = np.random.default_rng(1)
+    vectors = {w: rng.normal(size=6).tolist() for w in [*WORDS, "man", "woman", "he", "she", "king", "queen"]}
+
+    def model(inputs: list[str]) -> list[dict[str, float]]:
+        bad = [
+            0.5 + 0.08 * (t.count("cold") + t.count("rude") - t.count("warm") - t.count("kind"))
+            for t in inputs
+        ]
+        return [{"bad": b, "good": 1 - b} for b in bad]
+
+    return eh.attack(
+        model,
+        texts,
+        embeddings=vectors,
+        fluency="none",
+        placebos=19,
+        min_similarity=-1.0,
+        max_rank=17,
+        seed=3,
+    )
+
+
+def test_the_same_texts_four_times_are_the_same_attack() -> None:
+    """Copies once narrowed the interval until a claim became a disparity; now nothing changes but the note."""
+    texts = _texts(30)
+    noisy = [f"RT @user{i}: {t.upper()}! http://t.co/{i}" for i, t in enumerate(texts)]
+    nearly = [f"{t} indeed" for t in texts]
+    once, often = _attack(texts), _attack([*texts, *texts, *noisy, *nearly])
+    assert [f.estimate for f in once.findings] == [f.estimate for f in often.findings]
+    assert [f.verdict for f in once.findings] == [f.verdict for f in often.findings]
+    said = [n.text for n in often.notes if n.slug == "texts-flagged"]
+    assert any("90 of 120 texts are copies of others" in text for text in said)
+    assert often.counts["texts"] == 30
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "alike"),
+    [
+        ("He is late.", "he is LATE", True),
+        ("He is late.", "She is late.", False),
+        ("he and she went to the old house by the sea", "he and she went to the old house by the lake", True),
+        ("a b c", "a b d", False),
+        ("", "", False),
+        ("???", "!!!", False),
+    ],
+)
+def test_what_counts_as_a_copy(one: str, two: str, alike: bool) -> None:
+    """Case and punctuation make no difference; a word does in short texts, and one of many does not."""
+    assert (copies([one, two]).tolist() == [0, 0]) is alike
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=5, max_size=8), max_size=25))
+def test_all_similar_pairs_are_found(texts: list[list[str]]) -> None:
+    """The prefix filter finds what comparing all pairs finds."""
+    sets = [frozenset(t) for t in texts]
+    found = copies([" ".join(t) for t in texts])
+    for i, a in enumerate(sets):
+        for j, b in enumerate(sets[:i]):
+            if min(len(a), len(b)) >= 5 and len(a & b) >= 0.8 * len(a | b):
+                assert found[i] == found[j]
