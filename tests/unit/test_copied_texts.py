@@ -79,3 +79,37 @@ def test_all_similar_pairs_are_found(texts: list[list[str]]) -> None:
         for j, b in enumerate(sets[:i]):
             if min(len(a), len(b)) >= 5 and len(a & b) >= 0.8 * len(a | b):
                 assert found[i] == found[j]
+
+
+def _never(inputs: list[str]) -> list[dict[str, float]]:
+    return [{"bad": 0.1, "good": 0.9} for _ in inputs]
+
+
+@pytest.mark.parametrize(
+    ("n", "verdict"), [(2, "inconclusive"), (40, "inconclusive"), (90, "within tolerance")]
+)
+def test_no_flip_in_few_texts_is_no_proof_that_none_flips(n: int, verdict: str) -> None:
+    """0 of 40 still allows 7.2 % (Clopper & Pearson); two texts allow no statement, and no impossible interval."""
+    rng = np.random.default_rng(1)
+    vectors = {w: rng.normal(size=6).tolist() for w in [*WORDS, "man", "woman", "he", "she", "king", "queen"]}
+    result = eh.attack(
+        _never, _texts(n), embeddings=vectors, fluency="none", placebos=19, min_similarity=-1.0, max_rank=17
+    )
+    (claim,) = result.primary
+    assert claim.verdict == verdict
+    if n == 2:
+        assert claim.estimate.low is None
+        assert "only 2 texts" in claim.because
+    if n == 40:
+        assert claim.equivalence == pytest.approx((-0.0734, 0.0734), abs=2e-3)
+
+
+def test_a_rank_that_is_too_coarse_is_said_to_be_the_reason() -> None:
+    """An interval that leaves out nothing is not contradicted: the sentence names the few placebos."""
+    result = _attack(_texts(60))
+    claim = result.primary[0]
+    low, _ = claim.simultaneous or (0, 0)
+    assert low > 0
+    assert claim.verdict == "inconclusive"
+    assert "but the rank among" in claim.because
+    assert "can tell neither" not in claim.because

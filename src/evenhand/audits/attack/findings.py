@@ -17,7 +17,7 @@ from evenhand._judge import interval_said, judge
 from evenhand._model import BoolArray, Estimate, Finding, FloatArray, IntArray
 from evenhand.audits.attack.confirmation import Confirmed
 from evenhand.audits.attack.field import Field
-from evenhand.audits.attack.placebos import Excess, asymmetry, mean_of_sides
+from evenhand.audits.attack.placebos import Excess, asymmetry, interval_at, mean_of_sides
 from evenhand.audits.attack.records import Records
 from evenhand.stats.interval import Inference
 from evenhand.stats.paired import paired, sign_flip
@@ -137,7 +137,12 @@ def _claims(
         check = None
         if confirmed is not None:
             check = test(confirmed.won, confirmed.open, confirmed.unseen, level=level)
-        yield _Claim(_made(measure, EXCESS, between, excess.inference, units), excess, check)
+        found = excess.inference
+        if found.low is not None:
+            found = interval_at(found, level)
+        yield _Claim(
+            _made(measure, EXCESS, between, found, units, partial(interval_at, found)), excess, check
+        )
 
 
 def _sentence(finding: Finding, excess: Excess) -> str:
@@ -158,6 +163,10 @@ def _sentence(finding: Finding, excess: Excess) -> str:
         return f"{start}: {less} than random directions do; whether by more than {points} is not settled."
     if verdict == "within tolerance":
         return f"{start}: whatever the true excess is, it is below {points}."
+    low, high = finding.simultaneous or (-1.0, 1.0)
+    if not low <= 0 <= high and e.p_adjusted is not None:
+        coarse = f"the rank among {len(excess.placebos)} placebos gives an adjusted p of {e.p_adjusted:.2g}"
+        return f"{start}, but {coarse}: whether it is more than chance is not settled."
     return f"{start}: the data can tell neither that it is more than chance nor that it is below {points}."
 
 
@@ -263,6 +272,7 @@ def _made(
     between: tuple[str, str, str | None],
     inference: Inference,
     units: Mapping[str, int],
+    at: Callable[[float], Inference] | None = None,
 ) -> Evidence:
     """An inference as evidence about (group, reference, stratum), over texts and what else is in `units`."""
     group, reference, given = between
@@ -275,4 +285,4 @@ def _made(
         n=units["text"],
         units=units if units["text"] else {},
     )
-    return evidence(estimate, inference)
+    return evidence(estimate, inference, at)

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from evenhand._estimate import stretched
 from evenhand._model import BoolArray, FloatArray, IntArray
+from evenhand.stats.few_units import FEW, Few, widened
 from evenhand.stats.interval import Inference, check_level, from_standard_error
 
 TINY = 1e-12
+FEWEST_TEXTS = 5
+"""Alterable texts below which nothing is said."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -38,6 +42,21 @@ def rank_p(observed: float, placebos: npt.ArrayLike) -> float:
     """
     values = np.asarray(placebos, dtype=np.float64)
     return float((1 + np.sum(values >= observed - TINY)) / (len(values) + 1))
+
+
+def interval_at(found: Inference, level: float) -> Inference:
+    """The interval of an excess of flips at another level: within ±1, and where fewer than five texts differ
+    from the rest no narrower than what so many texts allow."""
+    ends = stretched(found, level)
+    if ends is None or found.value is None:
+        return found
+    n, differing = int(found.detail["texts"]), int(found.detail["differing"])
+    if n < FEWEST_TEXTS:
+        why = f"only {n} texts can be altered along this direction; at least {FEWEST_TEXTS} are needed"
+        return found.with_(low=None, high=None, p_value=None, why_not=why)
+    few = [Few(dimension="text", differing=differing, units=n)] if differing < FEW else []
+    low, high = widened(ends, found.value, few, 1.0, level)
+    return found.with_(low=max(low, -1.0), high=min(high, 1.0), level=level)
 
 
 def asymmetry(
@@ -114,7 +133,10 @@ def _against(
     else:
         empty = Inference(value=excess, low=excess, high=excess, se=0.0, level=level, method=method)
     p = rank_p(float(statistic[0]), statistic[1:])
-    made = empty.with_(p_value=p, detail={"texts": int(n[0]), "placebos": count})
+    own = (signs[0] * values[0])[over[0]]
+    alike = int(np.unique(own, return_counts=True)[1].max())
+    told = {"texts": int(n[0]), "placebos": count, "differing": int(n[0]) - alike}
+    made = empty.with_(p_value=p, detail=told)
     return Excess(
         observed=float(statistic[0]),
         placebos=np.asarray(statistic[1:]),
