@@ -75,7 +75,8 @@ def add_findings(attacked: Sequence[Attacked], declared: Declared, analysis: Ana
     for one in attacked:
         for given, records, confirmed in one.strata():
             family = "placebo test" if given is None else f"placebo test, {given}"
-            # Of each direction the asymmetry (or the flip rate, where it has no opposite) makes the headline.
+            # Of each direction the first makes the headline: the asymmetry, within labels where there are
+            # several, or the flip rate, where it has no opposite.
             for place, claim in enumerate(_claims(one, records, confirmed, given, declared.level)):
                 said = declared.heads(claim.item.estimate.measure)
                 head = given is None and (place == 0 if said is None else said)
@@ -128,7 +129,8 @@ def _claims(
     if len(names) > 1:
         apart = {WITHIN_LABELS: partial(asymmetry, labels=one.labels)}
         several = len(np.unique(one.labels[one.texts])) > 1
-        tests = {ASYMMETRY: asymmetry, **(apart if several else {}), **tests}
+        # One side may push texts into a label and the other out of it: over all texts that cancels.
+        tests = {**(apart if several else {}), ASYMMETRY: asymmetry, **tests}
     between = " / ".join(names), f"{len(one.field.placebos.directions)} placebo directions", given
     for measure, test in tests.items():
         excess = test(records.won, records.open, one.texts, level=level)
