@@ -2,6 +2,7 @@
 
     python tools/calibration.py                     every world at its full number of runs, then the page (about an hour)
     python tools/calibration.py --share 0.2         a fifth of the runs
+    python tools/calibration.py --jobs 2            two worlds at a time
     python tools/calibration.py --only log-normal   worlds whose name has these words; the others stay as they were
     python tools/calibration.py --page              only the page, from docs/reference/calibration.json
 
@@ -15,12 +16,13 @@ import json
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "statistics"))
+sys.path[:0] = [str(ROOT / "tests" / "statistics"), str(ROOT / "tests" / "oracles")]
 
 from grid import COVERED, FALSE, Failure, Tally, error_of, failures, tally, told  # noqa: E402
 from worlds import BY_NAME, WORLDS, World  # noqa: E402
@@ -29,9 +31,9 @@ MEASURED = ROOT / "docs" / "reference" / "calibration.json"
 PAGE = ROOT / "docs" / "reference" / "calibration.md"
 INTRODUCTION = """# Calibration: what verdicts keep of what they promise
 
-Every figure is simulated through the public functions, not derived: `eh.audit_text`, `eh.audit_scores` and
-`eh.audit_predictions` are called on data of which the truth is known, and what they *say* is counted. The page is
-written by
+Every figure is simulated through the public functions, not derived: `eh.audit_text`, `eh.audit_scores`,
+`eh.audit_predictions`, `eh.audit_amplification` and `eh.attack` are called on data of which the truth is known, and
+what they *say* is counted. The page is written by
 
 ```
 python tools/calibration.py
@@ -60,22 +62,32 @@ verdict (the table of the four-fifths rule). Amplification and attacks have test
 """
 
 
-def measured(worlds: list[World], share: float, seed: int) -> None:
-    """Run the worlds, one by one, into the file of measurements."""
+def one(name: str, share: float, seed: int) -> dict[str, Any]:
+    """What one world came to, as it is kept."""
+    begun = time.process_time()
+    found = tally(BY_NAME[name], max(int(BY_NAME[name].runs * share), 20), seed)
+    return {
+        **found.as_json(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "cpu_seconds": round(time.process_time() - begun, 1),
+    }
+
+
+def measured(worlds: list[World], share: float, seed: int, jobs: int) -> None:
+    """Run the worlds, `jobs` at a time, into the file of measurements; the longest first."""
     kept: dict[str, Any] = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
-    for world in worlds:
-        begun = time.process_time()
-        found = tally(world, max(int(world.runs * share), 20), seed)
-        kept[world.name] = {
-            **found.as_json(),
-            "date": datetime.now(UTC).date().isoformat(),
-            "cpu_seconds": round(time.process_time() - begun, 1),
-        }
-        ordered = {name: kept[name] for name in BY_NAME if name in kept}
-        MEASURED.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n")
-        for failure in failures(found, world):
-            known = " (known)" if failure.kind in world.known else ""
-            print(f"{failure}{known}", flush=True)
+    costs = {name: row["cpu_seconds"] / max(row["runs"], 1) for name, row in kept.items()}
+    ordered = sorted(worlds, key=lambda w: -costs.get(w.name, 1.0) * w.runs)
+    with ProcessPoolExecutor(jobs) as pool:
+        waiting = {pool.submit(one, world.name, share, seed): world for world in ordered}
+        for done in as_completed(waiting):
+            world = waiting[done]
+            kept[world.name] = done.result()
+            inside = {name: kept[name] for name in BY_NAME if name in kept}
+            MEASURED.write_text(json.dumps(inside, indent=1, ensure_ascii=False) + "\n")
+            for failure in failures(as_tally(kept[world.name]), world):
+                known = " (known)" if failure.kind in world.known else ""
+                print(f"{failure}{known}", flush=True)
 
 
 def as_tally(kept: dict[str, Any]) -> Tally:
@@ -159,10 +171,13 @@ def main() -> None:
     asked.add_argument("--share", type=float, default=1.0, help="share of the full number of runs")
     asked.add_argument("--only", default="", help="worlds whose name has these words")
     asked.add_argument("--seed", type=int, default=1)
+    asked.add_argument("--jobs", type=int, default=1, help="worlds at a time")
     asked.add_argument("--page", action="store_true", help="only write the page")
     given = asked.parse_args()
     if not given.page:
-        measured([w for w in WORLDS if given.only.lower() in w.name.lower()], given.share, given.seed)
+        measured(
+            [w for w in WORLDS if given.only.lower() in w.name.lower()], given.share, given.seed, given.jobs
+        )
     PAGE.write_text(page(json.loads(MEASURED.read_text())))
 
 
