@@ -11,5 +11,6 @@ BENCHMARKS = {
     "spine": "what asking costs beside the model, the journal, and the import",
     "streaming": "a table of any size, read in batches",
     "substitution": "names and terms put into texts, against str.replace and re",
+    "verdicts": "judging crossed scores and designs before any data, against a bare variance and statsmodels",
 }
 """Name of a module with `run(*, quick) -> figures` → what it measures."""
