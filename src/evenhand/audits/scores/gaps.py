@@ -13,6 +13,9 @@ from evenhand.stats.crossed import LEAST_UNITS, Component, difference
 from evenhand.stats.few_units import Few, few, units_for, widened, with_hidden
 from evenhand.stats.interval import Inference, from_standard_error, quantile
 
+PRECISION = 64 * float(np.finfo(float).eps)
+"""Spread of the scores, as a share of the largest, that numbers of their size cannot tell from none."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
@@ -32,11 +35,11 @@ class Gap:
     def at(self, level: float) -> Inference:
         """The inference at a level."""
         found = self.found
+        if found.value is not None and self.spread <= 0:
+            why = "every score is the same to the precision of its number, which shows nothing about groups"
+            return found.with_(low=None, high=None, p_value=None, se=None, level=level, why_not=why)
         if found.value is None or (found.low is None and not (found.se == 0.0 and self.few)):
             return found.with_(level=level)
-        if self.spread <= 0:
-            why = "every score is the same, which shows nothing about groups"
-            return found.with_(low=None, high=None, p_value=None, se=None, level=level, why_not=why)
         reach = (found.se or 0.0) * quantile(0.5 + level / 2, found.df)
         low, high = widened(
             (found.value - reach, found.value + reach), found.value, self.few, self.spread, level
@@ -95,17 +98,21 @@ def gap_of(
             found = from_standard_error(
                 found.value, share**0.5, df=pooled.df, method=method, detail=found.detail
             )
-    found = with_hidden(found, score, a.rows, b.rows, units)
+    finite = score[np.isfinite(score)]
+    # What is next to the precision of its numbers would be lost in their sums.
+    centred = score - (float(np.median(finite)) if len(finite) else 0.0)
+    found = with_hidden(found, centred, a.rows, b.rows, units)
     small = [f"{n} {d}s" for d, n in _nested_sizes(observations, over, a, b) if n < LEAST_UNITS]
     if small and found.low is not None:
         why = f"a group has {small[0]} only; at least {LEAST_UNITS} are needed for a verdict"
         found = found.with_(low=None, high=None, p_value=None, se=None, why_not=why)
-    finite = score[np.isfinite(score)]
     inside = len(finite) > 0 and float(finite.min()) >= 0.0 and float(finite.max()) <= 1.0
     spread = float(np.ptp(finite)) if len(finite) else 0.0
+    if spread <= PRECISION * float(np.abs(finite).max(initial=0.0)):
+        spread = 0.0
     dimensions = [(asked.declared.word(name), codes) for name, codes in units.items()]
     rows = dimensions or [("row", np.arange(len(score)))]
-    hardly = [f for name, codes in rows for f in few(score, a.rows, b.rows, codes, name)]
+    hardly = [f for name, codes in rows for f in few(centred, a.rows, b.rows, codes, name)]
     return Gap(
         found=found, few=hardly, spread=1.0 if inside and spread > 0 else spread, tolerance=asked.tolerance[1]
     )
