@@ -24,13 +24,13 @@ class Gap:
     Args:
         found: at some level. few: dimensions in which hardly anything differs. spread: the range of the
             scores.
-        tolerance: the largest gap that counts as even-handed.
+        tolerance: the largest gap that counts as even-handed; None where nothing is judged.
     """
 
     found: Inference
     few: Sequence[Few]
     spread: float
-    tolerance: float
+    tolerance: float | None
 
     def at(self, level: float) -> Inference:
         """The inference at a level."""
@@ -59,7 +59,7 @@ class Gap:
         )
 
     def _needed(self) -> str | None:
-        needed = units_for(self.tolerance, self.spread)
+        needed = None if self.tolerance is None else units_for(self.tolerance, self.spread)
         if needed is None or min(f.units for f in self.few) >= needed:
             return None
         sums: dict[str, list[int]] = {}
@@ -114,7 +114,10 @@ def gap_of(
     rows = dimensions or [("row", np.arange(len(score)))]
     hardly = [f for name, codes in rows for f in few(centred, a.rows, b.rows, codes, name)]
     return Gap(
-        found=found, few=hardly, spread=1.0 if inside and spread > 0 else spread, tolerance=asked.tolerance[1]
+        found=found,
+        few=hardly,
+        spread=1.0 if inside and spread > 0 else spread,
+        tolerance=None if asked.tolerance is None else asked.tolerance[1],
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand._declared import Declared
 from evenhand._labels import Label, grouping
-from evenhand._model import BoolArray, Observations
+from evenhand._model import BoolArray, Observations, Span
 
 LABEL = "(true label)"
 """The column with the true label of each row, 0 or 1; written so that no score has its name."""
@@ -24,7 +24,8 @@ class Question:
         samples: units (`text`, `term`) that estimates generalise over, where the groups allow it.
         nested: the one of them that is nested in groups, if any (`term`).
         strata: factor that classes the rows (`sentiment`), or None.
-        tolerance: bounds of a difference of means. declared: what else was said before looking.
+        tolerance: bounds of a difference of means, None where nothing is judged.
+        declared: what else was said before looking.
     """
 
     score: str
@@ -32,7 +33,7 @@ class Question:
     samples: Sequence[str] = ()
     nested: str | None = None
     strata: str | None = None
-    tolerance: tuple[float, float] = (-0.1, 0.1)
+    tolerance: Span | None = (-0.1, 0.1)
     declared: Declared = field(default_factory=Declared)
 
 
