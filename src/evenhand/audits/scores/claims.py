@@ -81,7 +81,7 @@ def compare_groups(
             continue
         over = samples_of(observations, asked, sides, analysis, attribute)
         claim = mean_claim(observations, asked, sides, over)
-        pairs = _pairs(asked, attribute, sides)
+        pairs = compared_pairs(asked, attribute, sides)
         level = asked.declared.level
         items = found[attribute] = [evidence_of(claim, a, b, level=level) for a, b in pairs]
         if len(sides) > 2 and attribute not in asked.declared.reference:
@@ -107,7 +107,7 @@ def _usable_sides(
     sides = []
     for side in sides_of(observations, attribute):
         if (side.rows & usable).any():
-            sides.append(side.within(usable))
+            sides.append(side.with_score(usable))
         else:
             analysis.note(
                 "group-without-score", f"{side.label} has no score at all and is left out.", warning=True
@@ -160,7 +160,7 @@ def samples_of(
     return tuple(over)
 
 
-def _pairs(asked: Question, attribute: str, sides: Sequence[Side]) -> list[Pair[Side]]:
+def compared_pairs(asked: Question, attribute: str, sides: Sequence[Side]) -> list[Pair[Side]]:
     """The pairs that are looked at: with the reference, or all; of many groups each against all the
     others."""
     reference = asked.declared.reference.get(attribute)
@@ -173,7 +173,12 @@ def _pairs(asked: Question, attribute: str, sides: Sequence[Side]) -> list[Pair[
 def others(sides: Sequence[Side]) -> list[Side]:
     """For each side all the others together."""
     belongs = np.logical_or.reduce([side.rows for side in sides])
-    return [Side(label=Label(side.label.attribute, (OTHERS,)), rows=belongs & ~side.rows) for side in sides]
+    asked = np.logical_or.reduce([side.asked for side in sides])
+    labels = [Label(side.label.attribute, (OTHERS,)) for side in sides]
+    return [
+        Side(label=label, rows=belongs & ~side.rows, asked=asked & ~side.asked)
+        for label, side in zip(labels, sides, strict=True)
+    ]
 
 
 def _rests_on(
@@ -219,7 +224,7 @@ def _by_stratum(
         given = str(Label.of(asked.strata, stratum))
         present = [side.within(within) for side in sides if (side.rows & within).any()]
         if len(present) == 2 or (len(present) > 2 and attribute in asked.declared.reference):
-            pairs = _pairs(asked, attribute, present)
+            pairs = compared_pairs(asked, attribute, present)
             items += [evidence_of(claim, a, b, level=level, given=given) for a, b in pairs]
         elif len(present) > 2:
             items += widest_of(present, claim, level=level, given=given)

@@ -101,7 +101,7 @@ def _control(observations: Observations, attribute: str) -> list[Side]:
     rows = role.is_level("control")
     if attribute in observations.units.get("category", role).levels:
         rows = rows & observations.units["category"].is_level(attribute)
-    return [Side(label=Label.named("control"), rows=rows)] if rows.any() else []
+    return [Side(label=Label.named("control"), rows=rows, asked=rows)] if rows.any() else []
 
 
 def distribution(

@@ -159,6 +159,7 @@ def audit_text(
         attributes=(),
         samples=samples,
         strata=strata,
+        counts_missing=asked.stopped is None,
         tolerance=tolerance_for(tolerance, name, observations.columns[name], analysis, strict=False),
         declared=Declared(
             reference=references(reference, made.attributes),

@@ -25,7 +25,7 @@ def score_of(asked: Asked, score: str | None) -> str:
         SubjectError: `no-replies`. UsageError: `unknown-score`.
     """
     names = list(asked.observations.columns)
-    if not names:
+    if not any(np.isfinite(column).any() for column in asked.observations.columns.values()):
         common = asked.failures.most_common(1)
         raise SubjectError(
             "no-replies",
