@@ -83,6 +83,7 @@ def alike(
 
     Two units are copies where their rows are the same in all keys and scores. Scores must be real numbers
     that mostly differ otherwise: a flag, or a subject that looks at few words, gives many units the same.
+    A few copies among many units are left alone.
 
     Args:
         unit: (n,) codes, −1 for none. keys: (n,) codes beside it. scores: (n,) each, NaN for missing.
@@ -106,7 +107,10 @@ def alike(
         same[code] = seen.setdefault(rows[:, 1:].tobytes(), code)
         kept += len(rows) if same[code] == code else 0
     share = COPIED if len(table) == len(starts) else OTHERWISE_DIFFERENT
-    if len(seen) == len(starts) or len(np.unique(first[known])) < share * kept:
+    if len(np.unique(first[known])) < share * kept:
+        return None
+    _, times = np.unique(same[table[starts, 0].astype(np.intp)], return_counts=True)
+    if _effect(times) <= ALLOWED_BY_COPIES:
         return None
     return np.where(unit >= 0, same[unit], -1)
 

@@ -220,7 +220,17 @@ WORLDS_OF_SCORES: tuple[World, ...] = (
         name="scores that differ by less than their precision",
         what="A gap of 1e-5 around 1e12: nothing is said.",
         audit=lambda rng: scores(
-            crossed(rng, (10, 10), 10, gap=1e-5, term_sd=1e-6, text_sd=1e-6, noise_sd=1e-6, offset=1e12)
+            crossed(
+                rng,
+                (10, 10),
+                10,
+                gap=1e-5,
+                term_sd=1e-6,
+                text_sd=1e-6,
+                both_sd=0.0,
+                noise_sd=1e-6,
+                offset=1e12,
+            )
         ),
         truth=of_means_only(1e-5),
         runs=300,

@@ -93,11 +93,17 @@ def compare_groups(
             analysis.primary += [(item, asked.tolerance) for item in primary]
         if len(items) > 1 or head is False:
             correction = asked.declared.correction
-            analysis.findings += judge(
-                items, tolerance=asked.tolerance, family=attribute, correction=correction
-            )
+            # The pair that the primary claim tells is described, not judged again.
+            told = {_sides_told(item) for item in primary} if head is not False else set()
+            own = [None if _sides_told(item) in told else asked.tolerance for item in items]
+            analysis.findings += judge(items, tolerances=own, family=attribute, correction=correction)
         analysis.findings += _by_stratum(observations, asked, attribute, sides, claim)
     return found
+
+
+def _sides_told(item: Evidence) -> frozenset[str]:
+    """The two groups of a gap, whichever way round it is told."""
+    return frozenset((item.estimate.group, item.estimate.reference))
 
 
 def _usable_sides(

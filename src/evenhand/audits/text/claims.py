@@ -75,12 +75,12 @@ def grouped(
 
 def _without_copies(texts: Factor, made: Design, analysis: Analysis) -> Factor:
     """The unit of each row, where texts that are word for word the same are one."""
-    words = {
-        text: " ".join(base.split())
-        for part in made.parts
-        for text, base in zip(part.grid.texts, part.grid.bases, strict=True)
-    }
-    first: dict[str, str] = {}
+    words: dict[str, tuple[str, ...]] = {}
+    for part in made.parts:
+        for block in part.grid.blocks:
+            text = part.grid.texts[block.text]
+            words[text] = (*words.get(text, ()), " ".join(block.wording.split()))
+    first: dict[tuple[str, ...], str] = {}
     same = {text: first.setdefault(said, text) for text, said in words.items()}
     if len(first) == len(words):
         return texts
