@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -83,7 +84,7 @@ def compare_groups(
         claim = mean_claim(observations, asked, sides, over)
         pairs = compared_pairs(asked, attribute, sides)
         level = asked.declared.level
-        items = found[attribute] = [evidence_of(claim, a, b, level=level) for a, b in pairs]
+        items = found[attribute] = _said_once([evidence_of(claim, a, b, level=level) for a, b in pairs])
         if len(sides) > 2 and attribute not in asked.declared.reference:
             primary = widest_of(sides, claim, level=level) or items[:1]
         else:
@@ -99,6 +100,18 @@ def compare_groups(
             analysis.findings += judge(items, tolerances=own, family=attribute, correction=correction)
         analysis.findings += _by_stratum(observations, asked, attribute, sides, claim)
     return found
+
+
+def _said_once(items: list[Evidence]) -> list[Evidence]:
+    """What carries one group's gap also moves everyone else's mean: it is said of the widest gaps only, where
+    groups are held against all the others."""
+    if not any(item.sides is not None and item.sides[1].label.parts == (OTHERS,) for item in items):
+        return items
+    widest = max(abs(item.estimate.value or 0.0) for item in items)
+    return [
+        item if abs(item.estimate.value or 0.0) >= widest / 2 else replace(item, rests_on=None)
+        for item in items
+    ]
 
 
 def _sides_told(item: Evidence) -> frozenset[str]:

@@ -116,5 +116,6 @@ def sampled(
 
 def _belongs(unit: IntArray, group: IntArray) -> bool:
     keep = (unit >= 0) & (group >= 0)
-    pairs = np.unique(np.column_stack([unit[keep], group[keep]]), axis=0)
-    return len(pairs) == len(np.unique(unit[keep]))
+    one, two = unit[keep].astype(np.int64), group[keep].astype(np.int64)
+    pairs = np.unique(one * (int(two.max(initial=0)) + 1) + two)
+    return len(pairs) == len(np.unique(one))
