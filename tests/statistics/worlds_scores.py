@@ -163,12 +163,12 @@ WORLDS_OF_SCORES: tuple[World, ...] = (
         name="5 families x 4 paraphrases x 12 + 12 names",
         what="Families lean towards one group, their paraphrases hardly differ; nested units family/text.",
         audit=in_families(5, 4, 12),
-        quick=200,
     ),
     World(
         name="12 families x 4 paraphrases x 12 + 12 names",
         what="The same with twelve families.",
         audit=in_families(12, 4, 12),
+        quick=200,
     ),
     World(
         name="20 texts x 10 + 10 names x 6 raters",
