@@ -60,3 +60,18 @@ def test_a_third_kind_that_says_nothing_new_changes_little() -> None:
         difference(rows["score"], a=rows["group"], b=~rows["group"], units=units).se for units in (two, again)
     ]
     assert found[1] == pytest.approx(found[0], rel=0.03)
+
+
+def test_the_variance_is_that_of_inclusion_and_exclusion() -> None:
+    """V = ΣVᵢ − ΣVᵢⱼ + the smallest Vᵢⱼ, from the parts that two kinds at a time are made of."""
+    rows = sample(np.random.default_rng(2), (0.3, 0.3, 0.3, 1.0))
+    units = {name: rows[name] for name in ("text", "term", "rater")}
+
+    def parts(*over: str) -> dict[str, float]:
+        found = difference(rows["score"], a=rows["group"], b=~rows["group"], units=units, over=over)
+        return dict(found.detail["variance"])
+
+    single = sum(parts(name)[name] for name in units)
+    cells = [parts(*pair)["cell"] for pair in (("text", "term"), ("text", "rater"), ("term", "rater"))]
+    whole = difference(rows["score"], a=rows["group"], b=~rows["group"], units=units)
+    assert (whole.se or 0.0) ** 2 == pytest.approx(single - sum(cells) + min(cells), rel=1e-9)
