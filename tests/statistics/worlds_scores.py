@@ -131,7 +131,7 @@ def refused(rng: Rng) -> Result:
     alike."""
     rows = crossed(rng, (20, 20), 40, term_sd=0.02, text_sd=0.02, noise_sd=0.1, gap=0.15)
     score = np.clip(rows["score"] + 0.4, 0, 1)
-    gone = (rows["group"] == "g0") & (score > 0.53) & (rng.random(len(score)) < 0.85)
+    gone = (rows["group"] == "g0") & (score > 0.42) & (rng.random(len(score)) < 0.98)
     return scores({**rows, "score": np.where(gone, np.nan, score)})
 
 
@@ -211,10 +211,11 @@ WORLDS_OF_SCORES: tuple[World, ...] = (
         audit=refused,
         truth=of_means_only(0.15),
         runs=1000,
-        quick=60,
-        known={
-            "coverage": "the interval is that of the replies that came; the bounds beside it hold the truth"
-        },
+        quick=40,
+        known=dict.fromkeys(
+            ("coverage", "gap", "headline"),
+            "a gap is told of the replies that came; the bounds beside it hold the truth",
+        ),
     ),
     World(
         name="scores that differ by less than their precision",
