@@ -24,8 +24,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "statistics"), str(ROOT / "tests" / "oracles")]
 
+from every_world import BY_NAME, WORLDS  # noqa: E402
 from grid import COVERED, FALSE, Failure, Tally, error_of, failures, tally, told  # noqa: E402
-from worlds import BY_NAME, WORLDS, World  # noqa: E402
+from worlds import World  # noqa: E402
 
 MEASURED = ROOT / "docs" / "reference" / "calibration.json"
 PAGE = ROOT / "docs" / "reference" / "calibration.md"
@@ -53,8 +54,7 @@ the tests (`pytest tests/statistics/test_calibration_grid.py`), all of it with `
 """
 NOT_HERE = """## Worlds that the grid does not hold
 
-Units nested in units (paraphrases), several looks at growing data, `compare` of two audits, "carried by k of N",
-half of one group's replies missing, one-sided claims: these have no public form here yet, or a form that is no
+Several looks at growing data, `compare` of two audits, "carried by k of N", one-sided claims: these have no public form here yet, or a form that is no
 verdict (the table of the four-fifths rule). Amplification and attacks have tests of their own
 (`tests/statistics/test_calibration_amplification.py`, `test_attack_false_alarms.py`), Wasserstein's distance has
 `test_distance_intervals.py` ([their figures](calibration-predictions.md)); the crossed difference alone, in 36 worlds,

@@ -57,6 +57,8 @@ def evidence(
 ) -> Evidence:
     """An inference as an estimate with its verdict numbers.
 
+    Its ``detail`` may hold `needed`, and `slack`: how far down and up missing data could move the value.
+
     Args:
         at: the same inference at another level; by default its interval is stretched as a t (or normal)
             interval would be, on the log scale where its standard error is that of the logarithm.
@@ -74,13 +76,14 @@ def evidence(
         why_not=inference.why_not,
     )
     known = inference.low is not None and inference.high is not None
+    interval: At | None = None
+    if known:
+        interval = (lambda level: stretched(inference, level, log)) if at is None else _span(at)
+    slack = inference.detail.get("slack", (0.0, 0.0))
     return Evidence(
         estimate=filled,
-        interval=None
-        if not known
-        else (lambda level: stretched(inference, level, log))
-        if at is None
-        else _span(at),
+        interval=interval,
+        inside=None if interval is None or max(slack) <= 0 else _slackened(interval, slack),
         se=inference.se,
         df=inference.df,
         log=log,
@@ -101,6 +104,16 @@ def _span(at: Callable[[float], Inference]) -> At:
     def span(level: float) -> Span | None:
         found = at(level)
         return None if found.low is None or found.high is None else (found.low, found.high)
+
+    return span
+
+
+def _slackened(interval: At, slack: Span) -> At:
+    """The interval that must lie inside the tolerance, where part of the data is missing."""
+
+    def span(level: float) -> Span | None:
+        found = interval(level)
+        return None if found is None else (found[0] - slack[0], found[1] + slack[1])
 
     return span
 

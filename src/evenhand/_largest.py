@@ -36,10 +36,15 @@ class Gaps:
     ratio: bool
     flipped: bool
 
-    def sized(self, level: float) -> Span | None:
-        """(smallest, largest): the largest simultaneous lower bound, the largest unadjusted upper bound."""
+    def sized(self, level: float, *, within: bool = False) -> Span | None:
+        """(smallest, largest): the largest simultaneous lower bound, the largest unadjusted upper bound.
+
+        Args:
+            within: whether the upper bound is that of what must lie inside the tolerance (missing data).
+        """
         near = [_near(s, self.ratio) for part in self.parts if (s := self.each(part, level)) is not None]
-        far = [_far(s, self.ratio) for part in self.parts if (s := span_at(part, level)) is not None]
+        ends = [part.inside(level) if within and part.inside else span_at(part, level) for part in self.parts]
+        far = [_far(s, self.ratio) for s in ends if s is not None]
         if not near or not far:
             return None
         return (min(far), max(min(near), min(far))) if self.ratio else (min(max(near), max(far)), max(far))
@@ -54,7 +59,7 @@ class Gaps:
 
     def inside(self, level: float) -> Span | None:
         """What must lie inside the tolerance: the largest gap, in either direction."""
-        found = self.sized(level)
+        found = self.sized(level, within=True)
         if found is None:
             return None
         return (found[0], _over(found[0])) if self.ratio else (-found[1], found[1])
@@ -102,6 +107,7 @@ def largest(
         log=ratio and shown.log,
         incomplete=f"{', '.join(missing[:5])} ({shown.estimate.measure})" if missing else None,
         tests=count,
+        needed=shown.needed or next((p.needed for p in known if p.inside is not None), None),
     ).with_estimate(
         measure=measure,
         low=None if plain is None else plain[0],

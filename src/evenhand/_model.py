@@ -133,6 +133,8 @@ class Traits:
         whole: all probes are wanted in one call (a job that is paid for as one).
         notice: what a reader of every result should know; empty for most.
         batches_itself: given many inputs at once it splits them better than a wrapper could.
+        score_range: the least and the largest score that it gives, e.g. ``(0, 100)``; None where nobody
+            knows.
 
     >>> import evenhand as eh
     >>> def stars(texts):
@@ -148,9 +150,13 @@ class Traits:
     whole: bool = False
     notice: str = ""
     batches_itself: bool = False
+    score_range: Span | None = None
 
 
-TRAITS: Mapping[str, type] = {trait.name: type(trait.default) for trait in fields(Traits)}
+TRAITS: Mapping[str, type] = {
+    trait.name: type(trait.default) for trait in fields(Traits) if trait.default is not None
+}
+"""What is said in one word, by its type."""
 WRAPPED_IN = ("subject", "endpoint", "function")
 """Where a wrapper, a service and a subject made of a callable keep what they ask."""
 DEEPEST = 32
@@ -175,6 +181,8 @@ def traits_of(subject: object) -> Traits:
             said = getattr(layer, name, None)
             if isinstance(said, str if kind is str else int | np.bool_):  # a method of that name says nothing
                 found.setdefault(name, kind(said))
+        if isinstance(ends := getattr(layer, "score_range", None), tuple):
+            found.setdefault("score_range", ends)
         layer = next(
             (inner for name in WRAPPED_IN if (inner := getattr(layer, name, None)) is not None), None
         )

@@ -28,6 +28,8 @@ ALLOWED_BY_NAME, ALLOWED_BY_COPIES = 1.05, 1.2
 COPIED = 0.95
 """Of the predictions that are seen again, the share in rows that are seen again as a whole; and the share of
 different predictions among different rows."""
+OTHERWISE_DIFFERENT = 0.5
+"""Of units with several rows: the share of different scores among their different rows."""
 
 
 def identified(table: pa.Table, used: Sequence[str]) -> str | None:
@@ -70,6 +72,47 @@ def copied(table: pa.Table, used: Sequence[str], predictions: Sequence[str]) -> 
         f"{len(rows)} different rows in {n}, the others are exact copies: pass units= (--unit) with a column"
         " that says what a row is a copy of, or units=False (--unit false) if rows are independent"
     )
+
+
+def alike(
+    unit: npt.NDArray[np.integer],
+    keys: Sequence[npt.NDArray[np.integer]],
+    scores: Sequence[npt.NDArray[np.float64]],
+) -> npt.NDArray[np.integer] | None:
+    """Codes in which units that are exact copies share the code of the first; None where there are none.
+
+    Two units are copies where their rows are the same in all keys and scores. Scores must be real numbers
+    that mostly differ otherwise: a flag, or a subject that looks at few words, gives many units the same.
+    A few copies among many units are left alone.
+
+    Args:
+        unit: (n,) codes, −1 for none. keys: (n,) codes beside it. scores: (n,) each, NaN for missing.
+
+    >>> unit, score = np.array([0, 0, 1, 1, 2, 2]), np.array([0.12, 0.5, 0.3, 0.7, 0.12, 0.5])
+    >>> alike(unit, [np.array([0, 1, 0, 1, 0, 1])], [score]).tolist()
+    [0, 0, 1, 1, 0, 0]
+    """
+    first = scores[0]
+    known = (unit >= 0) & np.isfinite(first)
+    if not known.any() or np.all(first[known] == np.round(first[known])):
+        return None
+    table = np.column_stack([unit, *keys, *(np.nan_to_num(s, nan=np.inf) for s in scores)])[known]
+    table = table[np.lexsort(table.T[::-1])]
+    starts = np.flatnonzero(np.diff(table[:, 0], prepend=table[0, 0] - 1))
+    seen: dict[bytes, int] = {}
+    same = np.arange(int(unit.max()) + 1)
+    kept = 0
+    for rows in np.split(table, starts[1:]):
+        code = int(rows[0, 0])
+        same[code] = seen.setdefault(rows[:, 1:].tobytes(), code)
+        kept += len(rows) if same[code] == code else 0
+    share = COPIED if len(table) == len(starts) else OTHERWISE_DIFFERENT
+    if len(np.unique(first[known])) < share * kept:
+        return None
+    _, times = np.unique(same[table[starts, 0].astype(np.intp)], return_counts=True)
+    if _effect(times) <= ALLOWED_BY_COPIES:
+        return None
+    return np.where(unit >= 0, same[unit], -1)
 
 
 def _sizes(table: pa.Table, names: Sequence[str]) -> npt.NDArray[np.int64]:

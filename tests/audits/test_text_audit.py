@@ -48,7 +48,7 @@ def test_a_model_blind_to_names_is_bounded_by_how_many_names_were_asked() -> Non
     """Not one score differs: 20 names a side allow a gap of 0.14, so 0.1 is undecided and 0.2 is not."""
     model = Planted(gap=0.0, words=[], masks=NAMES.terms, text_sd=0.3)
     women = NAMES.where(gender="female")  # with men the pronouns would change too
-    race = finding(eh.audit_text(model, TEXTS, terms=women, replace="Arthur"), "race")
+    race = finding(eh.audit_text(model, TEXTS, terms=women, replace="Arthur", tolerance=0.1), "race")
     assert race.verdict == "inconclusive"
     assert "0 of 20" in race.because
     assert "names" in race.because

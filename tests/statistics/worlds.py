@@ -633,7 +633,6 @@ WORLDS: tuple[World, ...] = (
         audit=labelled,
         truth=truth_of_labelled,
         runs=600,
-        known={"coverage": "DeLong counts rows: AUCs of repeated texts need its clustered form"},
     ),
     World(
         name="case weights exp(.7 score), 60 + 200 rows",
@@ -872,4 +871,3 @@ WORLDS: tuple[World, ...] = (
     ),
 )
 """The grid, in the order of the page."""
-BY_NAME: Mapping[str, World] = {world.name: world for world in WORLDS}

@@ -63,3 +63,77 @@ def test_an_exhibit_without_rows_is_not_shown() -> None:
         "first",
         "second",
     ]
+
+
+def test_what_carries_one_group_is_not_said_of_the_others() -> None:
+    """Fifteen texts of one word in twelve make its gap; all others are held against it, and say nothing."""
+    rng = np.random.default_rng(0)
+    score = 0.3 + 0.001 * rng.normal(size=(500, 12))
+    score[:15, 0] += 0.5
+    rows = {
+        "score": score.ravel(),
+        "group": np.tile([f"w{i}" for i in range(12)], 500),
+        "text": np.repeat(np.arange(500), 12).astype(str),
+    }
+    result = eh.audit_scores(rows, scores="score", groups="group", units="text")
+    told = [f.estimate.group for f in result.findings if f.rests_on and not f.primary]
+    assert told == ["group=w0"]
+
+
+def test_the_pair_of_the_widest_gap_is_judged_once() -> None:
+    """Of four groups the widest gap is primary, and its pair described; the other five pairs are judged."""
+    rng = np.random.default_rng(0)
+    group = np.tile(np.repeat(list("abcd"), 8), 30)
+    rows = {
+        "score": 0.3 + 0.3 * (group == "c") + 0.02 * rng.normal(size=len(group)),
+        "group": group,
+        "text": np.repeat(np.arange(30), 32).astype(str),
+        "name": np.tile(np.arange(32), 30).astype(str),
+    }
+    result = eh.audit_scores(rows, scores="score", groups="group", units=["text", "name"])
+    (head,) = result.primary
+    pairs = [f for f in result.findings if f.family == "group"]
+    same = [
+        f
+        for f in pairs
+        if {f.estimate.group, f.estimate.reference} == {head.estimate.group, head.estimate.reference}
+    ]
+    assert (len(pairs), len(same)) == (6, 1)
+    assert same[0].verdict is None
+    assert abs(same[0].estimate.value or 0.0) == pytest.approx(abs(head.estimate.value or 0.0))
+    assert [f.verdict for f in pairs].count("disparity") == 2
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e12])
+def test_an_offset_changes_no_verdict(offset: float) -> None:
+    """Scores around 1e12 with a standard deviation of 1 are known to 1e-4: the same interval, the same verdict."""
+    rng = np.random.default_rng(1)
+    group = np.tile(np.repeat(list("ab"), 20), 40)
+    score = 0.6 * (group == "a") + np.tile(0.3 * rng.normal(size=40), 40) + rng.normal(size=1600)
+    rows = {
+        "group": group,
+        "text": np.repeat(np.arange(40), 40).astype(str),
+        "name": np.tile(np.arange(40), 40).astype(str),
+    }
+
+    def audited(values: np.ndarray) -> eh.Finding:
+        return eh.audit_scores(
+            {**rows, "score": values}, scores="score", groups="group", units=["text", "name"], tolerance=0.1
+        ).primary[0]
+
+    plain, found = audited(score).estimate, audited(score + offset)
+    assert found.verdict == "disparity"
+    assert (found.estimate.low, found.estimate.high) == pytest.approx((plain.low, plain.high), abs=1e-4)
+
+
+def test_scores_below_their_precision_are_no_evidence() -> None:
+    """Around 1e15 numbers are an eighth apart: a spread of a few of them shows nothing."""
+    rng = np.random.default_rng(1)
+    rows = {
+        "score": 1e15 + rng.normal(size=200),
+        "group": np.tile(list("ab"), 100),
+        "row": np.arange(200).astype(str),
+    }
+    (found,) = eh.audit_scores(rows, scores="score", groups="group", units="row", tolerance=0.1).primary
+    assert found.verdict == "inconclusive"
+    assert "precision" in found.because

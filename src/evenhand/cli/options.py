@@ -39,7 +39,11 @@ Threshold: TypeAlias = Annotated[
     float | None, Option(help="Score from which a reply counts as positive, for measures of label changes.")
 ]
 Tolerance: TypeAlias = Annotated[
-    float, Option(help="Largest difference of means that counts as even-handed, declared beforehand.")
+    float | None,
+    Option(
+        help="Largest difference of means that counts as even-handed, declared beforehand. By default 0.1"
+        " for scores in [-1, 1]; scores on another scale need one."
+    ),
 ]
 Primary: TypeAlias = Annotated[
     list[str] | None,

@@ -42,8 +42,8 @@ def scores(
         list[str] | None,
         Option(
             "--unit",
-            help="What the rows were sampled from, at most two: the text or template, and the term or name."
-            " May be repeated.",
+            help="What the rows were sampled from: the text or template, the term or name, a rater."
+            " Nested units are written family/text. May be repeated.",
         ),
     ] = None,
     labels: Annotated[
@@ -55,13 +55,7 @@ def scores(
     reference: shared.Reference = None,
     probes: Annotated[Path | None, Option(help="Probes file that Comprehend's lines are joined to.")] = None,
     threshold: shared.Threshold = None,
-    tolerance: Annotated[
-        float | None,
-        Option(
-            help="Largest difference of means that counts as even-handed, declared beforehand. By default 0.1"
-            " for scores in [-1, 1]; scores on another scale need one."
-        ),
-    ] = None,
+    tolerance: shared.Tolerance = None,
     primary: shared.Primary = None,
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",

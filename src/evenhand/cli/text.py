@@ -54,8 +54,16 @@ def text(
         ),
     ] = None,
     threshold: shared.Threshold = None,
+    units: Annotated[
+        list[str] | None,
+        Option(
+            "--unit",
+            help="What the texts were sampled from, where every text is not a unit of its own: a column, or"
+            " family/text where families hold paraphrases. May be repeated.",
+        ),
+    ] = None,
     control: Annotated[bool, Option(help="Also ask each text without its term.")] = True,
-    tolerance: shared.Tolerance = 0.1,
+    tolerance: shared.Tolerance = None,
     primary: shared.Primary = None,
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",

@@ -7,53 +7,67 @@ distribution shifted (AEG)?
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import UsageError
-from evenhand._model import FloatArray
-from evenhand.stats.auc import auc
+from evenhand._model import BoolArray
+from evenhand.stats.clustered_auc import clustered_auc
+from evenhand.stats.crossed import Codes
 from evenhand.stats.interval import Inference
 
 
 def _split(
     score: npt.ArrayLike, positive: npt.ArrayLike, member: npt.ArrayLike
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """(subgroup positives, subgroup negatives, background positives, background negatives)."""
-    x = np.asarray(score, dtype=float)
-    y, g = np.asarray(positive, dtype=bool), np.asarray(member, dtype=bool)
+) -> tuple[BoolArray, BoolArray, BoolArray, BoolArray]:
+    """Rows of (subgroup positives, subgroup negatives, background positives, background negatives)."""
+    x, y, g = np.asarray(score), np.asarray(positive, dtype=bool), np.asarray(member, dtype=bool)
     if not len(x) == len(y) == len(g):
         raise UsageError("unequal-lengths", "columns of different lengths", given=(len(x), len(y), len(g)))
-    return x[y & g], x[~y & g], x[y & ~g], x[~y & ~g]
+    return y & g, ~y & g, y & ~g, ~y & ~g
 
 
 def subgroup_auc(
-    score: npt.ArrayLike, positive: npt.ArrayLike, member: npt.ArrayLike, *, level: float = 0.95
+    score: npt.ArrayLike,
+    positive: npt.ArrayLike,
+    member: npt.ArrayLike,
+    *,
+    units: Mapping[str, Codes] | None = None,
+    level: float = 0.95,
 ) -> Inference:
     """AUC(D⁺_g, D⁻_g): how well the subgroup's own examples are told apart.
 
     Args:
         score: (n,) higher means more likely positive. positive: (n,) true labels. member: (n,) in the
             subgroup.
+        units: name → (n,) codes of what the rows were sampled from (texts, names), −1 for missing; None
+            where rows are independent.
 
     Returns:
-        value in [0, 1] with DeLong's interval; why_not where a class is empty.
+        value in [0, 1] with DeLong's interval, clustered by the units; why_not where a class is empty.
 
     Raises:
         UsageError: `unequal-lengths`.
 
     Source: Borkan, Dixon, Sorensen, Thain & Vasserman (2019), Nuanced metrics for measuring unintended bias,
-    eq. 1.
+    eq. 1; the interval after Obuchowski (1997).
 
     >>> subgroup_auc([0.1, 0.9, 0.8, 0.2], [0, 1, 1, 0], [1, 1, 0, 0]).value
     1.0
     """
-    sp, sn, _, _ = _split(score, positive, member)
-    return auc(sp, sn, level=level)
+    own_positive, own_negative, _, _ = _split(score, positive, member)
+    return clustered_auc(score, positive=own_positive, negative=own_negative, units=units or {}, level=level)
 
 
 def bpsn_auc(
-    score: npt.ArrayLike, positive: npt.ArrayLike, member: npt.ArrayLike, *, level: float = 0.95
+    score: npt.ArrayLike,
+    positive: npt.ArrayLike,
+    member: npt.ArrayLike,
+    *,
+    units: Mapping[str, Codes] | None = None,
+    level: float = 0.95,
 ) -> Inference:
     """Background positive, subgroup negative AUC(D⁺, D⁻_g): low where harmless mentions of the subgroup score
     high.
@@ -63,12 +77,19 @@ def bpsn_auc(
     >>> bpsn_auc([0.9, 0.9, 0.8, 0.2], [0, 1, 1, 0], [1, 1, 0, 0]).value
     0.0
     """
-    _, sn, bp, _ = _split(score, positive, member)
-    return auc(bp, sn, level=level)
+    _, own_negative, other_positive, _ = _split(score, positive, member)
+    return clustered_auc(
+        score, positive=other_positive, negative=own_negative, units=units or {}, level=level
+    )
 
 
 def bnsp_auc(
-    score: npt.ArrayLike, positive: npt.ArrayLike, member: npt.ArrayLike, *, level: float = 0.95
+    score: npt.ArrayLike,
+    positive: npt.ArrayLike,
+    member: npt.ArrayLike,
+    *,
+    units: Mapping[str, Codes] | None = None,
+    level: float = 0.95,
 ) -> Inference:
     """Background negative, subgroup positive AUC(D⁺_g, D⁻): low where harmful texts on the subgroup score
     low.
@@ -78,24 +99,24 @@ def bnsp_auc(
     >>> bnsp_auc([0.1, 0.9, 0.8, 0.2], [0, 1, 1, 0], [1, 1, 0, 0]).value
     1.0
     """
-    sp, _, _, bn = _split(score, positive, member)
-    return auc(sp, bn, level=level)
-
-
-def _gap(one: FloatArray, two: FloatArray, level: float) -> Inference:
-    found = auc(one, two, level=level)
-    if found.value is None:
-        return found.with_(method="AEG, DeLong")
-    return found.with_(
-        value=found.value - 0.5,
-        low=None if found.low is None else found.low - 0.5,
-        high=None if found.high is None else found.high - 0.5,
-        method="AEG, DeLong",
+    own_positive, _, _, other_negative = _split(score, positive, member)
+    return clustered_auc(
+        score, positive=own_positive, negative=other_negative, units=units or {}, level=level
     )
 
 
+def _less_half(found: Inference) -> Inference:
+    value, low, high = (None if v is None else v - 0.5 for v in (found.value, found.low, found.high))
+    return found.with_(value=value, low=low, high=high, method=f"AEG, {found.method}")
+
+
 def positive_aeg(
-    score: npt.ArrayLike, positive: npt.ArrayLike, member: npt.ArrayLike, *, level: float = 0.95
+    score: npt.ArrayLike,
+    positive: npt.ArrayLike,
+    member: npt.ArrayLike,
+    *,
+    units: Mapping[str, Codes] | None = None,
+    level: float = 0.95,
 ) -> Inference:
     """Average equality gap of the positives: U/(n₁n₂) − ½ of subgroup against background; above 0 the
     subgroup's positives score higher.
@@ -105,12 +126,17 @@ def positive_aeg(
     >>> positive_aeg([0.1, 0.9, 0.8, 0.2], [0, 1, 1, 0], [1, 1, 0, 0]).value
     0.5
     """
-    sp, _, bp, _ = _split(score, positive, member)
-    return _gap(sp, bp, level)
+    own, _, other, _ = _split(score, positive, member)
+    return _less_half(clustered_auc(score, positive=own, negative=other, units=units or {}, level=level))
 
 
 def negative_aeg(
-    score: npt.ArrayLike, positive: npt.ArrayLike, member: npt.ArrayLike, *, level: float = 0.95
+    score: npt.ArrayLike,
+    positive: npt.ArrayLike,
+    member: npt.ArrayLike,
+    *,
+    units: Mapping[str, Codes] | None = None,
+    level: float = 0.95,
 ) -> Inference:
     """Average equality gap of the negatives; above 0 the subgroup's negatives score higher than the
     background's.
@@ -120,5 +146,5 @@ def negative_aeg(
     >>> negative_aeg([0.1, 0.9, 0.8, 0.2], [0, 1, 1, 0], [1, 1, 0, 0]).value
     -0.5
     """
-    _, sn, _, bn = _split(score, positive, member)
-    return _gap(sn, bn, level)
+    _, own, _, other = _split(score, positive, member)
+    return _less_half(clustered_auc(score, positive=own, negative=other, units=units or {}, level=level))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray
@@ -120,21 +123,45 @@ def auc(
     if min(m, n) < 2:
         why = "one of the two classes has one score"
         return Inference(value=found.auc, level=level, method="DeLong", why_not=why, detail=detail)
-    variance = found.variance()
-    if variance <= 1e-30:
+    return on_logits(
+        found.auc,
+        float(np.sqrt(found.variance())),
+        None,
+        level=level,
+        trials=min(m, n),
+        method="DeLong",
+        detail=detail,
+    )
+
+
+def on_logits(
+    value: float,
+    se: float,
+    df: float | None,
+    *,
+    level: float,
+    trials: int,
+    method: str,
+    detail: Mapping[str, Any],
+) -> Inference:
+    """An AUC with its interval on the logit scale, p against ½.
+
+    Args:
+        trials: of Wilson's interval, where all placements are equal and the standard error is 0.
+    """
+    if se <= 1e-15 or not 0.0 < value < 1.0:
         from evenhand.stats.rates import wilson
 
-        edge = wilson(round(found.auc * min(m, n)), min(m, n), level=level)
+        edge = wilson(round(value * trials), trials, level=level)
         why = "all placements are equal: DeLong's variance is 0, the interval is Wilson's"
-        return edge.with_(value=found.auc, p_value=None, method="Wilson", why_not=why, detail=detail)
-    se = float(np.sqrt(variance))
-    plain = from_standard_error(found.auc, se, level=level, null=0.5)
-    logit = np.log(found.auc / (1 - found.auc))
-    low, high = bounds(float(logit), se / (found.auc * (1 - found.auc)), level=level)
+        return edge.with_(value=value, p_value=None, method="Wilson", why_not=why, detail=detail)
+    plain = from_standard_error(value, se, df=df, level=level, null=0.5)
+    logit = np.log(value / (1 - value))
+    low, high = bounds(float(logit), se / (value * (1 - value)), df=df, level=level)
     return plain.with_(
-        low=float(1 / (1 + np.exp(-low))),
-        high=float(1 / (1 + np.exp(-high))),
-        method="DeLong, interval on the logit scale",
+        low=float(expit(low)),
+        high=float(expit(high)),
+        method=f"{method}, interval on the logit scale",
         detail=detail,
     )
 

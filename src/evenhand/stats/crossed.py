@@ -6,7 +6,8 @@ u, the variance of that dimension is the jackknife's
 
     V = (U − 1)/U · Σ_u (d(−u) − d)²            (a sum over the two groups where units are nested)
 
-and over two dimensions V = V₁ + V₂ − V_cell (Cameron, Gelbach & Miller 2011), degrees of freedom by
+and over two dimensions V = V₁ + V₂ − V_cell (Cameron, Gelbach & Miller 2011), over more by inclusion and
+exclusion of their pairs, degrees of freedom by
 Satterthwaite. On a complete grid these are the quasi-F mean squares of Clark (1973): V₁ is Welch's variance
 of the term means, V₂ the paired variance of the text differences, V_cell the residual mean square; see
 `_cell_part` for other designs.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,8 @@ from evenhand._errors import UsageError
 from evenhand._model import FloatArray
 from evenhand.stats.interval import Alternative, Inference, check_level, from_standard_error
 
+MOST_UNITS = 4
+"""Kinds of units that an estimate generalises over."""
 LEAST_UNITS = 4
 """Units that each group needs of a dimension that is nested in the groups (names): below there is no
 verdict."""
@@ -186,8 +190,8 @@ def difference(
         units: name → (n,) integer codes of the sampled units, −1 for missing.
         weight: (n,) case weights, not negative; None for ones.
         level: of the interval, in (0, 1).
-        over: none, one or two names of `units`; None for all of them. Whether a unit is nested in groups
-            (names) or crossed with them (texts) is read off the codes.
+        over: up to four names of `units`; None for all of them. Whether a unit is nested in groups (names) or
+            crossed with them (texts) is read off the codes.
         alternative: two-sided, or greater/less for a − b.
 
     Returns:
@@ -212,9 +216,11 @@ def difference(
     """
     check_level(level)
     over = tuple(units) if over is None else tuple(over)
-    if len(over) > 2:
+    if len(over) > MOST_UNITS:
         raise UsageError(
-            "too-many-units", "an estimate generalises over at most two units", given=", ".join(over)
+            "too-many-units",
+            f"an estimate generalises over at most {MOST_UNITS} kinds of units",
+            given=", ".join(over),
         )
     rows = prepare(score, a=a, b=b, units=units, over=over, weight=weight)
     means = rows.means()
@@ -233,15 +239,11 @@ def difference(
     if why:
         found = value if np.isfinite(value) else None
         return Inference(value=found, level=level, method=method, why_not=why, detail=detail)
-    variance, df, parts = _variance(rows, means)
-    detail["variance"] = parts
-    # Rounding error of sums of numbers of this size is not variation.
-    if variance <= (1e-13 * max(rows.scale, 1e-300)) ** 2:
-        variance = 0.0
+    whole, detail["variance"] = spread(rows)
     return from_standard_error(
         value,
-        float(np.sqrt(variance)),
-        df=df,
+        float(np.sqrt(whole.variance)),
+        df=whole.df,
         level=level,
         method=method,
         alternative=alternative,
@@ -259,7 +261,7 @@ def _method(rows: Crossing) -> str:
     named = []
     for d in rows.dimensions:
         named.append(f"{d.name}s ({'nested in groups' if d.nested else 'crossed with groups'})")
-    design = "two-way clustered" if len(named) == 2 else "clustered"
+    design = ("clustered", "two-way clustered", "three-way clustered", "four-way clustered")[len(named) - 1]
     return f"difference of means over {' and '.join(named)}, {design} jackknife, Satterthwaite df"
 
 
@@ -277,18 +279,53 @@ def _why_not(rows: Crossing) -> str | None:
     return None
 
 
-def _variance(rows: Crossing, means: FloatArray) -> tuple[float, float, dict[str, float]]:
-    """(variance of the difference, its df, the dimensions' variances)."""
+def spread(rows: Crossing, *, alike: bool = True) -> tuple[Component, dict[str, float]]:
+    """Variance and degrees of freedom of the difference of two means, and the variance of each dimension.
+
+    Args:
+        alike: whether the units of two groups vary alike, so that a small group beside a large one is given
+            the larger of Welch's and the pooled variance.
+    """
+    means = rows.means()
     if not rows.dimensions:
-        parts = _row_parts(rows, means)
-        return _total(parts), satterthwaite(parts), {"rows": _total(parts)}
-    each = [_dimension_parts(d, means) for d in rows.dimensions]
-    named = {d.name: _total(p) for d, p in zip(rows.dimensions, each, strict=True)}
+        each = [_row_parts(rows, means)]
+        named = {"rows": _total(each[0])}
+    else:
+        each = [_dimension_parts(d, means, alike) for d in rows.dimensions]
+        named = {d.name: _total(p) for d, p in zip(rows.dimensions, each, strict=True)}
     if len(each) == 1:
-        return _total(each[0]), satterthwaite(each[0]), named
-    minus = _cell_part(rows, means)
-    whole = combined(each, minus)
-    return whole.variance, whole.df, {**named, "cell": _total(minus)}
+        whole = Component(variance=_total(each[0]), df=satterthwaite(each[0]))
+    elif len(each) == 2:
+        minus = _cell_part(rows, means, *rows.dimensions)
+        whole, named["cell"] = combined(each, minus), _total(minus)
+    else:
+        whole = _over_many(rows, means, each)
+    # Rounding error of sums of numbers of this size is not variation.
+    least = 1e-13 * float(np.abs(rows.score).max(initial=0.0)) + float(np.finfo(float).eps) * rows.scale
+    return (whole if whole.variance > least**2 else Component(variance=0.0, df=whole.df)), named
+
+
+def _over_many(rows: Crossing, means: FloatArray, each: Sequence[Sequence[Component]]) -> Component:
+    """The variance over three or four dimensions, and never less than that over any two of them.
+
+    Of D dimensions ΣVᵢ − ΣVᵢⱼ counts the residual D − D(D − 1)/2 times; the smallest Vᵢⱼ stands for it.
+    """
+    pairs = {
+        (i, j): _cell_part(rows, means, rows.dimensions[i], rows.dimensions[j])
+        for i, j in combinations(range(len(each)), 2)
+    }
+    two = [combined([each[i], each[j]], minus) for (i, j), minus in pairs.items()]
+    rest = min((_total(minus) for minus in pairs.values()), default=0.0)
+    counted = (len(each) - 1) * (len(each) - 2) // 2
+    single, minus = [p for parts in each for p in parts], [p for parts in pairs.values() for p in parts]
+    total = _total(single) - _total(minus) + counted * rest
+    largest = max(two, key=lambda c: c.variance)
+    if total <= largest.variance:
+        return largest
+    df = satterthwaite([*single, *minus], total=total)
+    return Component(
+        variance=total, df=min([df, *(_cap(p, total) for parts in each if len(parts) == 1 for p in parts)])
+    )
 
 
 def combined(each: Sequence[Sequence[Component]], minus: Sequence[Component]) -> Component:
@@ -343,7 +380,7 @@ def _row_parts(rows: Crossing, means: FloatArray) -> list[Component]:
     return parts
 
 
-def _dimension_parts(d: Dimension, means: FloatArray) -> list[Component]:
+def _dimension_parts(d: Dimension, means: FloatArray, alike: bool = True) -> list[Component]:
     """The jackknife variance of one dimension: one part where crossed, one for each group where nested."""
     moved = d.leave_one_out() - means[:, None]
     shares = d.total / d.total.sum(axis=1, keepdims=True)
@@ -356,7 +393,7 @@ def _dimension_parts(d: Dimension, means: FloatArray) -> list[Component]:
         Component(variance=float(np.sum(moved[s] ** 2) * (sizes[s] - 1) / sizes[s]), df=_effective(shares[s]))
         for s in (0, 1)
     ]
-    return nested_parts(parts, sizes.tolist())
+    return nested_parts(parts, sizes.tolist()) if alike else parts
 
 
 def nested_parts(parts: Sequence[Component], sizes: Sequence[int]) -> list[Component]:
@@ -388,7 +425,7 @@ def _guarded(parts: Sequence[Component]) -> Component:
     return Component(variance=variance, df=min(satterthwaite(parts), 2 * (min(n) - 1)))
 
 
-def _cell_part(rows: Crossing, means: FloatArray) -> list[Component]:
+def _cell_part(rows: Crossing, means: FloatArray, first: Dimension, second: Dimension) -> list[Component]:
     """What both dimensions count: the variance of the cells (text × term).
 
     On a complete grid term and text effects cancel in the other dimension's sums, so only the residual of the
@@ -397,10 +434,9 @@ def _cell_part(rows: Crossing, means: FloatArray) -> list[Component]:
     c = Σ(p_tn − p_n p_t)² / Σ p_tn², 0 on a complete grid and near 1 in a sparse one; V_cell is weighted by
     it.
     """
-    first, second = rows.dimensions
     joint = not (first.nested or second.nested)
     keys, cell = _compact(first.codes * len(second.levels) + second.codes)
-    residual = _additive_residual(rows, means)
+    residual = _additive_residual(rows, means, (first, second))
     total = np.bincount(rows.side, rows.weight, 2)
     share = rows.weight / total[rows.side]
     signed = np.where(rows.side == 0, share, -share)
@@ -432,16 +468,18 @@ def _cell_part(rows: Crossing, means: FloatArray) -> list[Component]:
     return parts
 
 
-def _additive_residual(rows: Crossing, means: FloatArray, sweeps: int = 20) -> FloatArray:
+def _additive_residual(
+    rows: Crossing, means: FloatArray, dimensions: Sequence[Dimension], sweeps: int = 20
+) -> FloatArray:
     """Residuals of score ~ first + second dimension within each group, by alternating projections.
 
     One sweep is exact on a complete grid with equal weights."""
     e = rows.score - means[rows.side]
     scale = max(float(np.abs(e).max()), 1e-300)
-    index = [rows.side * len(d.levels) + d.codes for d in rows.dimensions]
+    index = [rows.side * len(d.levels) + d.codes for d in dimensions]
     for _ in range(sweeps):
         moved = 0.0
-        for i, d in zip(index, rows.dimensions, strict=True):
+        for i, d in zip(index, dimensions, strict=True):
             total = d.total.ravel()
             mean = np.bincount(i, rows.weight * e, len(total)) / np.where(total > 0, total, 1.0)
             e = e - mean[i]

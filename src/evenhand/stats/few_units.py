@@ -51,6 +51,8 @@ def few(
     Args:
         score: (n,). a, b: (n,) rows of the two groups. codes: (n,) unit of each row, −1 for none.
     """
+    known = score[np.isfinite(score)]
+    scale = float(np.ptp(known)) if len(known) else 0.0
     means = [unit_means(score, codes, side) for side in (a, b)]
     shared = np.intersect1d(means[0][0], means[1][0])
     if len(shared):
@@ -59,7 +61,9 @@ def few(
     else:
         samples = [own for _, own in means]
     found = [
-        Few(dimension=dimension, differing=_differing(own), units=len(own)) for own in samples if len(own)
+        Few(dimension=dimension, differing=_differing(own, scale), units=len(own))
+        for own in samples
+        if len(own)
     ]
     return [f for f in found if f.differing < FEW]
 
@@ -139,9 +143,13 @@ def _at(means: tuple[npt.NDArray[np.integer], FloatArray], units: npt.NDArray[np
     return np.asarray(means[1][np.searchsorted(means[0], units)])
 
 
-def _differing(values: FloatArray) -> int:
-    """Values that differ from the most common one, by more than rounding; all of them where no two agree."""
-    near = 1e-9 * (1.0 + float(np.abs(values).max()))
+def _differing(values: FloatArray, scale: float) -> int:
+    """Values that differ from the most common one, by more than rounding; all of them where no two agree.
+
+    Args:
+        scale: the range of the scores.
+    """
+    near = 1e-9 * scale or 1e-300
     _, counts = np.unique(np.round(values / near), return_counts=True)
     most = int(counts.max())
     return len(values) - most if most > 1 or len(values) == 1 else max(len(values), FEW)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ class Vader:
     """Scores compound (−1 to 1), pos, neu and neg (shares, 0 to 1). Deterministic, local, no download."""
 
     id: str
+    score_range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     analyzer: Any = field(repr=False, compare=False)
 
     def __call__(self, inputs: Sequence[str], /) -> Replies:

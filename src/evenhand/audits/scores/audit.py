@@ -7,25 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared, named_primary
-from evenhand._errors import UsageError
-from evenhand._judge import Correction, tolerance_of
+from evenhand._judge import Correction
 from evenhand._labels import references
-from evenhand._model import FloatArray, Span
 from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
 from evenhand.audits.scores.notes import note_rows, unscored
-from evenhand.audits.scores.rows import ScoreColumns, nested_unit, observations_of, table_of
+from evenhand.audits.scores.rows import ScoreColumns, observations_of, sampled, table_of
+from evenhand.audits.scores.scale import tolerance_for
 from evenhand.audits.scores.sections import add_sections
 from evenhand.audits.scores.sides import Question
-
-MOST_UNITS = 2
-"""Kinds of units (texts, names) that claims generalise over."""
-SHARE_TOLERANCE = 0.1
-"""Of scores in [−1, 1], where nobody says another."""
 
 
 @tells_its_call("data", "probes")
@@ -54,8 +46,9 @@ def audit_scores(
             its JSON lines or flattened CSV). In Python also a dataframe, or a mapping of columns.
         scores: columns with scores; the first carries the claims, each gets its own.
         groups: columns with the groups; each is a family of claims.
-        units: what the rows were sampled from, at most two: the text or template, and the term or name.
-            Estimates generalise over them. Without units every row counts as independent, and a note says so.
+        units: what the rows were sampled from: the text or template, the term or name, a rater.
+            Estimates generalise over them; of nested units ("family/text") over the widest, and copies of a
+            unit are one. Without units every row counts as independent, and a note says so.
         labels: column with true labels (0/1), for AUCs within and across subgroups. Borkan et al. 2019.
         strata: column that classes the texts, e.g. by sentiment.
         reference: the group that the others are held against; all pairs by default.
@@ -72,7 +65,8 @@ def audit_scores(
 
     Raises:
         DataError: a file that cannot be read, a missing column, text instead of numbers.
-        UsageError: no groups, unknown or more than two units, scores beyond [−1, 1] without a tolerance.
+        UsageError: no groups, unknown units or nested the other way round, scores beyond [−1, 1] without a
+            tolerance.
 
     >>> rows = {"score": [0.1, 0.2, 0.3, 0.1, 0.2, 0.3], "sex": list("FFFMMM"), "text": list("abcabc")}
     >>> audit_scores(rows, scores="score", groups="sex", units="text").findings[0].estimate.value
@@ -87,13 +81,6 @@ def audit_scores(
         labels=labels,
         weight=weight,
     )
-    if len(roles.units) > MOST_UNITS:
-        raise UsageError(
-            "too-many-units",
-            f"claims generalise over at most {MOST_UNITS} kinds of units",
-            given=", ".join(roles.units),
-            expected="the text or template, and the term or name",
-        )
     observations = observations_of(table, roles)
     declared = Declared(
         reference=references(reference, roles.groups),
@@ -104,14 +91,15 @@ def audit_scores(
     )
     declared.check_primary(roles.scores)
     analysis = Analysis()
+    observations, samples, nested = sampled(observations, roles, analysis)
     for name in roles.scores:
         question = Question(
             score=name,
             attributes=roles.groups,
-            samples=roles.units,
-            nested=nested_unit(observations, roles),
+            samples=samples,
+            nested=nested,
             strata=strata,
-            tolerance=_tolerance(tolerance, name, observations.columns[name]),
+            tolerance=tolerance_for(tolerance, name, observations.columns[name], analysis),
             declared=declared,
         )
         add_sections(observations, question, analysis, threshold=threshold)
@@ -128,21 +116,6 @@ def audit_scores(
             data={"table": digest_of(data, table)},
         ),
     )
-
-
-def _tolerance(given: float | tuple[float, float] | None, score: str, values: FloatArray) -> Span:
-    """As declared; a default only where the scale of the scores is that of a share or of −1 to 1."""
-    if given is not None:
-        return tolerance_of(given)
-    known = values[np.isfinite(values)]
-    if len(known) and np.abs(known).max() > 1.0:
-        raise UsageError(
-            "bad-tolerance",
-            f"{score} is on a scale of its own ({known.min():g} to {known.max():g}), so no default tells how"
-            " large a gap counts as even-handed",
-            expected="a tolerance in units of the score, declared before looking",
-        )
-    return tolerance_of(SHARE_TOLERANCE)
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:

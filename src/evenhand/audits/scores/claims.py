@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -81,9 +82,9 @@ def compare_groups(
             continue
         over = samples_of(observations, asked, sides, analysis, attribute)
         claim = mean_claim(observations, asked, sides, over)
-        pairs = _pairs(asked, attribute, sides)
+        pairs = compared_pairs(asked, attribute, sides)
         level = asked.declared.level
-        items = found[attribute] = [evidence_of(claim, a, b, level=level) for a, b in pairs]
+        items = found[attribute] = _said_once([evidence_of(claim, a, b, level=level) for a, b in pairs])
         if len(sides) > 2 and attribute not in asked.declared.reference:
             primary = widest_of(sides, claim, level=level) or items[:1]
         else:
@@ -93,11 +94,29 @@ def compare_groups(
             analysis.primary += [(item, asked.tolerance) for item in primary]
         if len(items) > 1 or head is False:
             correction = asked.declared.correction
-            analysis.findings += judge(
-                items, tolerance=asked.tolerance, family=attribute, correction=correction
-            )
+            # The pair that the primary claim tells is described, not judged again.
+            told = {_sides_told(item) for item in primary} if head is not False else set()
+            own = [None if _sides_told(item) in told else asked.tolerance for item in items]
+            analysis.findings += judge(items, tolerances=own, family=attribute, correction=correction)
         analysis.findings += _by_stratum(observations, asked, attribute, sides, claim)
     return found
+
+
+def _said_once(items: list[Evidence]) -> list[Evidence]:
+    """What carries one group's gap also moves everyone else's mean: it is said of the widest gaps only, where
+    groups are held against all the others."""
+    if not any(item.sides is not None and item.sides[1].label.parts == (OTHERS,) for item in items):
+        return items
+    widest = max(abs(item.estimate.value or 0.0) for item in items)
+    return [
+        item if abs(item.estimate.value or 0.0) >= widest / 2 else replace(item, rests_on=None)
+        for item in items
+    ]
+
+
+def _sides_told(item: Evidence) -> frozenset[str]:
+    """The two groups of a gap, whichever way round it is told."""
+    return frozenset((item.estimate.group, item.estimate.reference))
 
 
 def _usable_sides(
@@ -107,7 +126,7 @@ def _usable_sides(
     sides = []
     for side in sides_of(observations, attribute):
         if (side.rows & usable).any():
-            sides.append(side.within(usable))
+            sides.append(side.with_score(usable))
         else:
             analysis.note(
                 "group-without-score", f"{side.label} has no score at all and is left out.", warning=True
@@ -160,7 +179,7 @@ def samples_of(
     return tuple(over)
 
 
-def _pairs(asked: Question, attribute: str, sides: Sequence[Side]) -> list[Pair[Side]]:
+def compared_pairs(asked: Question, attribute: str, sides: Sequence[Side]) -> list[Pair[Side]]:
     """The pairs that are looked at: with the reference, or all; of many groups each against all the
     others."""
     reference = asked.declared.reference.get(attribute)
@@ -173,7 +192,12 @@ def _pairs(asked: Question, attribute: str, sides: Sequence[Side]) -> list[Pair[
 def others(sides: Sequence[Side]) -> list[Side]:
     """For each side all the others together."""
     belongs = np.logical_or.reduce([side.rows for side in sides])
-    return [Side(label=Label(side.label.attribute, (OTHERS,)), rows=belongs & ~side.rows) for side in sides]
+    asked = np.logical_or.reduce([side.asked for side in sides])
+    labels = [Label(side.label.attribute, (OTHERS,)) for side in sides]
+    return [
+        Side(label=label, rows=belongs & ~side.rows, asked=asked & ~side.asked)
+        for label, side in zip(labels, sides, strict=True)
+    ]
 
 
 def _rests_on(
@@ -219,7 +243,7 @@ def _by_stratum(
         given = str(Label.of(asked.strata, stratum))
         present = [side.within(within) for side in sides if (side.rows & within).any()]
         if len(present) == 2 or (len(present) > 2 and attribute in asked.declared.reference):
-            pairs = _pairs(asked, attribute, present)
+            pairs = compared_pairs(asked, attribute, present)
             items += [evidence_of(claim, a, b, level=level, given=given) for a, b in pairs]
         elif len(present) > 2:
             items += widest_of(present, claim, level=level, given=given)

@@ -101,7 +101,7 @@ def _control(observations: Observations, attribute: str) -> list[Side]:
     rows = role.is_level("control")
     if attribute in observations.units.get("category", role).levels:
         rows = rows & observations.units["category"].is_level(attribute)
-    return [Side(label=Label.named("control"), rows=rows)] if rows.any() else []
+    return [Side(label=Label.named("control"), rows=rows, asked=rows)] if rows.any() else []
 
 
 def distribution(
@@ -145,7 +145,8 @@ def heat_map(observations: Observations, asked: Question, sides: Sequence[Side],
             value = None if inference.value is None else sign * inference.value
             ends = sorted(sign * end for end in (inference.low, inference.high) if end is not None)
             low, high = ends if len(ends) == 2 else (None, None)
-            inside = value is not None and asked.tolerance[0] < value < asked.tolerance[1]
+            bounds = asked.tolerance
+            outside = None if value is None or bounds is None else not bounds[0] < value < bounds[1]
             rows.append(
                 {
                     "group": first.label.level,
@@ -155,7 +156,7 @@ def heat_map(observations: Observations, asked: Question, sides: Sequence[Side],
                     "high": high,
                     "p_value": inference.p_value,
                     "p_adjusted": p_adjusted,
-                    "beyond tolerance": None if value is None else not inside,
+                    "beyond tolerance": outside,
                 }
             )
     return Exhibit.of(

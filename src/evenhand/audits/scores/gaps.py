@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand._model import IntArray, Observations
+from evenhand._model import FloatArray, IntArray, Observations, Span
 from evenhand.audits.scores.sides import Question, Side
 from evenhand.stats.crossed import LEAST_UNITS, Component, difference
 from evenhand.stats.few_units import Few, few, units_for, widened, with_hidden
 from evenhand.stats.interval import Inference, from_standard_error, quantile
+from evenhand.stats.worst_case import slack_of
+
+PRECISION = 64 * float(np.finfo(float).eps)
+"""Spread of the scores, as a share of the largest, that numbers of their size cannot tell from none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,29 +25,33 @@ class Gap:
     Args:
         found: at some level. few: dimensions in which hardly anything differs. spread: the range of the
             scores.
-        tolerance: the largest gap that counts as even-handed.
+        tolerance: the largest gap that counts as even-handed; None where nothing is judged.
+        slack: how far down and up missing replies could move the gap. missing: what is said of them.
     """
 
     found: Inference
     few: Sequence[Few]
     spread: float
-    tolerance: float
+    tolerance: float | None
+    slack: Span = (0.0, 0.0)
+    missing: str | None = None
 
     def at(self, level: float) -> Inference:
         """The inference at a level."""
         found = self.found
+        if found.value is not None and self.spread <= 0:
+            why = "every score is the same to the precision of its number, which shows nothing about groups"
+            return found.with_(low=None, high=None, p_value=None, se=None, level=level, why_not=why)
         if found.value is None or (found.low is None and not (found.se == 0.0 and self.few)):
             return found.with_(level=level)
-        if self.spread <= 0:
-            why = "every score is the same, which shows nothing about groups"
-            return found.with_(low=None, high=None, p_value=None, se=None, level=level, why_not=why)
         reach = (found.se or 0.0) * quantile(0.5 + level / 2, found.df)
         low, high = widened(
             (found.value - reach, found.value + reach), found.value, self.few, self.spread, level
         )
+        said = [said for said in (self.missing, self._needed() if self.few else None) if said]
+        detail = {**found.detail, "slack": self.slack, "needed": " ".join(said) or None}
         if not self.few:
-            return found.with_(low=low, high=high, level=level)
-        detail = {**found.detail, "needed": self._needed()}
+            return found.with_(low=low, high=high, level=level, detail=detail)
         p = found.p_value if found.se else None
         return found.with_(
             low=low, high=high, level=level, p_value=p, why_not=None, detail=detail, method=self._method()
@@ -56,7 +64,7 @@ class Gap:
         )
 
     def _needed(self) -> str | None:
-        needed = units_for(self.tolerance, self.spread)
+        needed = None if self.tolerance is None else units_for(self.tolerance, self.spread)
         if needed is None or min(f.units for f in self.few) >= needed:
             return None
         sums: dict[str, list[int]] = {}
@@ -95,20 +103,54 @@ def gap_of(
             found = from_standard_error(
                 found.value, share**0.5, df=pooled.df, method=method, detail=found.detail
             )
-    found = with_hidden(found, score, a.rows, b.rows, units)
+    finite = score[np.isfinite(score)]
+    # What is next to the precision of its numbers would be lost in their sums.
+    centred = score - (float(np.median(finite)) if len(finite) else 0.0)
+    found = with_hidden(found, centred, a.rows, b.rows, units)
     small = [f"{n} {d}s" for d, n in _nested_sizes(observations, over, a, b) if n < LEAST_UNITS]
     if small and found.low is not None:
         why = f"a group has {small[0]} only; at least {LEAST_UNITS} are needed for a verdict"
         found = found.with_(low=None, high=None, p_value=None, se=None, why_not=why)
-    finite = score[np.isfinite(score)]
-    inside = len(finite) > 0 and float(finite.min()) >= 0.0 and float(finite.max()) <= 1.0
-    spread = float(np.ptp(finite)) if len(finite) else 0.0
+    low, high = range_of(score)
+    spread = 0.0 if high - low <= PRECISION * max(-low, high) else high - low
+    lost = [side.missing(score, observations.weight) if asked.counts_missing else 0.0 for side in (a, b)]
+    slack, missing = (0.0, 0.0), None
+    if found.value is not None and max(lost) > 0:
+        means = found.detail["mean_a"], found.detail["mean_b"]
+        slack = slack_of(means, (lost[0], lost[1]), (low, high))
+        missing = _told(
+            [(side.label.level, share) for side, share in zip((a, b), lost, strict=True)],
+            (low, high),
+            (found.value - slack[0], found.value + slack[1]),
+        )
     dimensions = [(asked.declared.word(name), codes) for name, codes in units.items()]
     rows = dimensions or [("row", np.arange(len(score)))]
-    hardly = [f for name, codes in rows for f in few(score, a.rows, b.rows, codes, name)]
+    hardly = [f for name, codes in rows for f in few(centred, a.rows, b.rows, codes, name)]
     return Gap(
-        found=found, few=hardly, spread=1.0 if inside and spread > 0 else spread, tolerance=asked.tolerance[1]
+        found=found,
+        few=hardly,
+        spread=spread,
+        tolerance=None if asked.tolerance is None else asked.tolerance[1],
+        slack=slack,
+        missing=missing,
     )
+
+
+def _told(lost: Sequence[tuple[str, float]], scale: Span, ends: Span) -> str:
+    shares = " and ".join(f"{share:.1%} of {who}" for who, share in lost if share > 0)
+    low, high = (f"{end:.3g}".replace("-", "−") for end in ends)
+    return (
+        f"Replies are missing ({shares}): with any scores from {scale[0]:g} to"
+        f" {scale[1]:g} in their place the gap lies between {low} and {high}."
+    )
+
+
+def range_of(score: FloatArray) -> Span:
+    """The ends of the scale: 0 and 1 where all scores lie between, without being all the same; else what was
+    seen."""
+    finite = score[np.isfinite(score)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+    return (0.0, 1.0) if 0.0 <= low < high <= 1.0 else (low, high)
 
 
 def _nested_sizes(observations: Observations, over: Sequence[str], a: Side, b: Side) -> list[tuple[str, int]]:

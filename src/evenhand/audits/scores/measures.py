@@ -231,8 +231,15 @@ def add_labels(observations: Observations, asked: Question, analysis: Analysis) 
     items = []
     for side in (side for attribute in asked.attributes for side in sides_of(observations, attribute)):
         inside = side.rows[usable]
+        over = {
+            u: observations.units[u].codes[usable]
+            for u in asked.samples
+            if u != asked.nested or len(np.unique(observations.units[u].codes[side.rows & usable])) > 1
+        }
         for measure, function in MEASURES.items():
-            inference = function(score[usable], label[usable] > 0.5, inside, level=asked.declared.level)
+            inference = function(
+                score[usable], label[usable] > 0.5, inside, units=over, level=asked.declared.level
+            )
             estimate = Estimate(
                 measure=f"{measure} of {asked.score}",
                 contrast="AUC" if "AUC" in measure else "AUC − ½",

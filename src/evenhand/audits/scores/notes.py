@@ -14,9 +14,8 @@ def note_rows(observations: Observations, roles: ScoreColumns, analysis: Analysi
     if twice := _repeated_rows(observations, roles):
         analysis.note(
             "duplicate-rows",
-            f"{twice} rows repeat another row in every column used. If they are copies, not further cases,"
-            " remove them: they make the intervals too narrow.",
-            warning=True,
+            f"{twice} rows repeat another row in every column used. Rows of one unit are one piece of"
+            " evidence, so that copies narrow no interval; they do count twice in the means.",
         )
     if failed := unscored(observations, roles.scores[0]):
         analysis.note(
@@ -24,7 +23,7 @@ def note_rows(observations: Observations, roles: ScoreColumns, analysis: Analysi
             f"{failed} of {len(observations)} rows have no score; they are counted and left out.",
             warning=True,
         )
-    if not roles.units:
+    if not observations.units.keys() - {roles.strata}:
         analysis.note(
             "no-units",
             "No units were named, so every row counts as an independent case. Where texts or names repeat,"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand._errors import DataError
+from evenhand._analysis import Analysis
+from evenhand._errors import DataError, UsageError
 from evenhand._model import FloatArray, IntArray, Observations
 from evenhand._table import factor, numbers, read_table, require, text_column
+from evenhand._units import path_of, samples_among, without_copies
 from evenhand.audits.scores.sides import LABEL
+from evenhand.stats.crossed import MOST_UNITS
 from evenhand.subjects.comprehend_files import is_comprehend, read_comprehend
 
 if TYPE_CHECKING:
@@ -52,12 +55,13 @@ def table_of(data: Any, probes: str | os.PathLike[str] | None) -> pa.Table:
 def observations_of(table: pa.Table, roles: ScoreColumns) -> Observations:
     """The columns that play a role; what is no number stands as NaN among the scores."""
     optional = [name for name in (roles.strata, roles.labels, roles.weight) if name is not None]
-    for name in (*roles.scores, *roles.groups, *roles.units, *optional):
+    units = [name for unit in roles.units for name in path_of(unit, table.column_names)]
+    for name in (*roles.scores, *roles.groups, *units, *optional):
         require(table, name)
     columns = {name: _finite(numbers(table, name)) for name in roles.scores}
     if roles.labels is not None:
         columns[LABEL] = _binary(table, roles.labels)
-    kept = (*roles.units, *([roles.strata] if roles.strata else []))
+    kept = (*units, *([roles.strata] if roles.strata else []))
     return Observations(
         columns=columns,
         groups={name: factor(table, name) for name in roles.groups},
@@ -84,16 +88,34 @@ def _binary(table: pa.Table, name: str) -> FloatArray:
     )
 
 
-def nested_unit(observations: Observations, roles: ScoreColumns) -> str | None:
-    """The unit whose levels each belong to one group only (names), if any."""
-    groups = [observations.groups[a].codes for a in roles.groups]
-    for unit in roles.units:
-        if all(_belongs(observations.units[unit].codes, codes) for codes in groups):
-            return unit
-    return None
+def sampled(
+    observations: Observations, roles: ScoreColumns, analysis: Analysis
+) -> tuple[Observations, tuple[str, ...], str | None]:
+    """(rows whose copies are one unit, the units that claims generalise over, that of them which is nested).
+
+    Raises:
+        UsageError: `units-order`, `too-many-units`.
+    """
+    found = samples_among(observations.units, [path_of(unit, observations.units) for unit in roles.units])
+    if len(found.names) > MOST_UNITS:
+        raise UsageError(
+            "too-many-units",
+            f"claims generalise over at most {MOST_UNITS} kinds of units",
+            given=", ".join(found.names),
+        )
+    groups = [observations.groups[name].codes for name in roles.groups]
+    nested = next(
+        (u for u in found.names if all(_belongs(observations.units[u].codes, codes) for codes in groups)),
+        None,
+    )
+    found = without_copies(found, groups, [observations.columns[name] for name in roles.scores], nested)
+    for slug, said, warning in found.told:
+        analysis.note(slug, said, warning=warning)
+    return replace(observations, units=found.factors), found.names, nested
 
 
 def _belongs(unit: IntArray, group: IntArray) -> bool:
     keep = (unit >= 0) & (group >= 0)
-    pairs = np.unique(np.column_stack([unit[keep], group[keep]]), axis=0)
-    return len(pairs) == len(np.unique(unit[keep]))
+    one, two = unit[keep].astype(np.int64), group[keep].astype(np.int64)
+    pairs = np.unique(one * (int(two.max(initial=0)) + 1) + two)
+    return len(pairs) == len(np.unique(one))

@@ -10,6 +10,7 @@ from evenhand._model import Observations
 from evenhand.audits.scores.claims import check_question, compare_groups
 from evenhand.audits.scores.exhibits import add_exhibits
 from evenhand.audits.scores.measures import add_labels, add_measures
+from evenhand.audits.scores.missing import add_missing
 from evenhand.audits.scores.sides import LABEL, Question
 
 
@@ -35,6 +36,7 @@ def add_sections(
     """
     check_question(observations, asked)
     evidence = compare_groups(observations, asked, analysis)
+    add_missing(observations, asked, analysis)
     add_measures(observations, asked, analysis, threshold=threshold, part=part)
     if LABEL in observations.columns:
         add_labels(observations, asked, analysis)

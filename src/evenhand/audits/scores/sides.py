@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from evenhand._declared import Declared
 from evenhand._labels import Label, grouping
-from evenhand._model import BoolArray, Observations
+from evenhand._model import BoolArray, FloatArray, Observations, Span
 
 LABEL = "(true label)"
 """The column with the true label of each row, 0 or 1; written so that no score has its name."""
@@ -24,7 +24,9 @@ class Question:
         samples: units (`text`, `term`) that estimates generalise over, where the groups allow it.
         nested: the one of them that is nested in groups, if any (`term`).
         strata: factor that classes the rows (`sentiment`), or None.
-        tolerance: bounds of a difference of means. declared: what else was said before looking.
+        tolerance: bounds of a difference of means, None where nothing is judged.
+        declared: what else was said before looking.
+        counts_missing: whether rows without a score are replies that failed; not where the run stopped early.
     """
 
     score: str
@@ -32,8 +34,9 @@ class Question:
     samples: Sequence[str] = ()
     nested: str | None = None
     strata: str | None = None
-    tolerance: tuple[float, float] = (-0.1, 0.1)
+    tolerance: Span | None = (-0.1, 0.1)
     declared: Declared = field(default_factory=Declared)
+    counts_missing: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,11 +44,13 @@ class Side:
     """One side of a comparison: whose rows, and which of them.
 
     Args:
-        parts: the groups that it joins, where it joins several.
+        rows: that it counts. parts: the groups that it joins, where it joins several.
+        asked: its rows whether or not they have a score.
     """
 
     label: Label
     rows: BoolArray
+    asked: BoolArray
     parts: tuple[Label, ...] = ()
 
     @property
@@ -55,14 +60,30 @@ class Side:
 
     def within(self, rows: BoolArray) -> Side:
         """Those of its rows that are among `rows`."""
-        return Side(label=self.label, rows=self.rows & rows, parts=self.parts)
+        return replace(self, rows=self.rows & rows, asked=self.asked & rows)
+
+    def with_score(self, rows: BoolArray) -> Side:
+        """Those of its rows that are among `rows`; the others were asked all the same."""
+        return replace(self, rows=self.rows & rows)
+
+    def missing(self, score: FloatArray, weight: FloatArray | None) -> float:
+        """Share of what was asked, by weight, that has no score."""
+        w = np.ones(len(score)) if weight is None else weight
+        whole = float(w[self.asked].sum())
+        return float(w[self.asked & ~np.isfinite(score)].sum()) / whole if whole > 0 else 0.0
+
+    def mean(self, score: FloatArray, weight: FloatArray | None) -> float | None:
+        """Mean of the scores that it has; None where it has none."""
+        w = (np.ones(len(score)) if weight is None else weight) * (self.rows & np.isfinite(score))
+        return float(np.average(np.nan_to_num(score), weights=w)) if w.sum() > 0 else None
 
 
 def sides_of(observations: Observations, attribute: str) -> list[Side]:
     """The groups of one attribute, in the order of its levels; levels without rows are left out."""
     factor = observations.groups[attribute]
     labels = grouping(attribute, factor).labels
-    every = (Side(label=label, rows=factor.is_level(label.level)) for label in labels)
+    rows = [factor.is_level(label.level) for label in labels]
+    every = (Side(label=label, rows=own, asked=own) for label, own in zip(labels, rows, strict=True))
     return [side for side in every if side.rows.any()]
 
 

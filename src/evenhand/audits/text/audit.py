@@ -10,20 +10,20 @@ from typing import Any
 
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared, named_primary
-from evenhand._judge import Correction, tolerance_of
+from evenhand._judge import Correction
 from evenhand._labels import references
 from evenhand._model import Subject, traits_of
 from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
 from evenhand._run import Progress, ask
 from evenhand._store import Journal
+from evenhand.audits.scores.scale import asking_first, tolerance_for
 from evenhand.audits.scores.sides import Question
 from evenhand.audits.text.asking import classed, within_budget, within_limits
 from evenhand.audits.text.claims import compare_parts, grouped, ranked, score_of
-from evenhand.audits.text.designs import Design, TermsGiven, design
+from evenhand.audits.text.designs import TermsGiven, design_of
 from evenhand.audits.text.exhibits import add_examples
 from evenhand.audits.text.notes import note_collisions, note_run, note_texts
-from evenhand.audits.text.sources import source_of
 from evenhand.subjects.long_texts import How
 from evenhand.terms import Terms
 
@@ -56,9 +56,10 @@ def audit_text(
     most_texts: int | None = None,
     strata: str | None = None,
     strata_subject: str | Callable[..., object] | Subject | None = None,
+    units: str | Sequence[str] = (),
     control: bool = True,
     score: str | None = None,
-    tolerance: float | tuple[float, float] = 0.1,
+    tolerance: float | tuple[float, float] | None = None,
     primary: str | Sequence[str] = (),
     threshold: float | None = None,
     level: float = 0.95,
@@ -93,10 +94,12 @@ def audit_text(
         strata: column that classes the texts, e.g. by sentiment. Used where present.
         strata_subject: a subject whose scores of the base texts class them negative, neutral, positive
             instead.
+        units: what the texts were sampled from, where every text is not a unit of its own: a column, or
+            "family/text" where families hold paraphrases. Estimates generalise over it, and over names.
         control: also ask each text without its term.
         score: the score to compare; the subject's first by default.
-        tolerance: largest difference of means that counts as even-handed, declared beforehand. One number or
-            bounds.
+        tolerance: largest difference of means that counts as even-handed, declared beforehand. By default
+            0.1 for scores in [−1, 1]; scores on another scale need one.
         primary: names of the claims that make the headline; by default a rule of the audit chooses them.
             Here the name of the score.
         threshold: score from which a reply counts as positive, for measures of label changes.
@@ -126,11 +129,7 @@ def audit_text(
     >>> audit_text(model, texts, terms="names/weat-gender", replace="Arthur").findings[0].verdict
     'disparity'
     """
-    if isinstance(texts, Design):
-        made = texts
-    else:
-        source = source_of(texts, column=text_column, most=most_texts, seed=seed)
-        made = design(source, terms, replace=replace, groups=groups, control=control)
+    made = design_of(locals())
     chosen = within_limits(subject, rate, long_texts)
     paying = within_budget(chosen, budget, max_cost, price, price_per_100)
     if strata_subject is not None:
@@ -142,7 +141,7 @@ def audit_text(
     with ExitStack() as stack:
         store = stack.enter_context(Journal(journal)) if isinstance(journal, str | os.PathLike) else journal
         asked = ask(
-            made.plan(step),
+            asking_first(made.plan(step), tolerance is not None, traits, score, store is not None),
             paying,
             executor=executor,
             journal=store,
@@ -152,14 +151,16 @@ def audit_text(
         )
         name = score_of(asked, score)
         note_collisions(made, paying, name, store, analysis)
-    observations = grouped(asked.observations, made)
+    observations, samples = grouped(asked.observations, made, units, analysis)
     if traits.ordinal:
         observations = ranked(observations, name, analysis)
     question = Question(
         score=name,
         attributes=(),
+        samples=samples,
         strata=strata,
-        tolerance=tolerance_of(tolerance),
+        counts_missing=asked.stopped is None,
+        tolerance=tolerance_for(tolerance, name, observations.columns[name], analysis, strict=False),
         declared=Declared(
             reference=references(reference, made.attributes),
             primary=named_primary(primary),

@@ -10,8 +10,9 @@ import numpy as np
 from evenhand._analysis import Analysis
 from evenhand._errors import SubjectError, UsageError
 from evenhand._estimate import Evidence
-from evenhand._model import Observations
+from evenhand._model import Factor, Observations
 from evenhand._run import Asked
+from evenhand._units import path_of, samples_among
 from evenhand.audits.scores.sections import add_sections
 from evenhand.audits.scores.sides import LABEL, Question
 from evenhand.audits.text.designs import Design
@@ -24,7 +25,7 @@ def score_of(asked: Asked, score: str | None) -> str:
         SubjectError: `no-replies`. UsageError: `unknown-score`.
     """
     names = list(asked.observations.columns)
-    if not names:
+    if not any(np.isfinite(column).any() for column in asked.observations.columns.values()):
         common = asked.failures.most_common(1)
         raise SubjectError(
             "no-replies",
@@ -37,18 +38,61 @@ def score_of(asked: Asked, score: str | None) -> str:
     return names[0] if score is None else score
 
 
-def grouped(observations: Observations, made: Design) -> Observations:
-    """Attributes move from the units to the groups, and labels of texts to the columns."""
+def grouped(
+    observations: Observations, made: Design, units: str | Sequence[str], analysis: Analysis
+) -> tuple[Observations, tuple[str, ...]]:
+    """Attributes move from the units to the groups, labels of texts to the columns; copies of a text are one.
+
+    Args:
+        units: what the texts were drawn from, as paths.
+
+    Returns:
+        the observations, and the units of the texts.
+
+    Raises:
+        UsageError: `unknown-unit`, `units-order`.
+    """
     columns = dict(observations.columns)
     label = observations.units.get("label")
     if label is not None and set(label.levels) <= {"0", "1"}:
         columns[LABEL] = np.array([*map(float, label.levels), np.nan])[label.codes]
+    kept = {name: factor for name, factor in observations.units.items() if name not in made.attributes}
+    kept["text"] = _without_copies(kept["text"], made, analysis)
+    paths = [path_of(unit, kept) for unit in ([units] if isinstance(units, str) else units) or ["text"]]
+    for name in (name for path in paths for name in path if name not in kept):
+        available = [name for name in kept if name not in ("term", "role", "category", "flag", "form")]
+        raise UsageError("unknown-unit", "the texts have no such column", given=name, available=available)
+    found = samples_among(kept, paths)
+    for slug, said, warning in found.told:
+        analysis.note(slug, said, warning=warning)
     return Observations(
         columns=columns,
         groups={a: observations.units[a] for a in made.attributes},
-        units={name: factor for name, factor in observations.units.items() if name not in made.attributes},
+        units=kept,
         weight=observations.weight,
+    ), found.names
+
+
+def _without_copies(texts: Factor, made: Design, analysis: Analysis) -> Factor:
+    """The unit of each row, where texts that are word for word the same are one."""
+    words: dict[str, tuple[str, ...]] = {}
+    for part in made.parts:
+        for block in part.grid.blocks:
+            text = part.grid.texts[block.text]
+            words[text] = (*words.get(text, ()), " ".join(block.wording.split()))
+    first: dict[tuple[str, ...], str] = {}
+    same = {text: first.setdefault(said, text) for text, said in words.items()}
+    if len(first) == len(words):
+        return texts
+    analysis.note(
+        "copies",
+        f"{len(words) - len(first)} of {len(words)} texts repeat another one word for word: the {len(first)}"
+        " different ones are the units, and copies add no evidence.",
+        warning=True,
     )
+    levels = tuple(dict.fromkeys(same.get(text, text) for text in texts.levels))
+    place = np.array([*(levels.index(same.get(text, text)) for text in texts.levels), -1])
+    return Factor(place[texts.codes], levels)
 
 
 def ranked(observations: Observations, score: str, analysis: Analysis) -> Observations:
@@ -96,7 +140,7 @@ def compare_parts(
         question = replace(
             asked,
             attributes=attributes,
-            samples=("text", "term") if part.sampled else ("text",),
+            samples=(*asked.samples, "term") if part.sampled else asked.samples,
             nested="term" if part.sampled else None,
             strata=strata,
             declared=replace(asked.declared, reference=named, words=words),

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand._design import MOST_GROUPS, Chances, design
 from evenhand._model import IntArray
+from evenhand.audits.scores.scale import SHARE_TOLERANCE
 from evenhand.audits.text.designs import Design, Part, design_of
 
 GUESSES = (0.02, 0.05, 0.1, 0.2)
@@ -115,7 +116,7 @@ def _design(
         groups=2 if against else min(len(sizes), MOST_GROUPS),
         term_sd=sd,
         text_sd=sd,
-        tolerance=arguments.get("tolerance", 0.1),
+        tolerance=arguments.get("tolerance") or SHARE_TOLERANCE,
         level=float(arguments.get("level", 0.95)),
         claims=attributes * (len(sizes) - 1 if against else 1),
     )

@@ -1,0 +1,14 @@
+"""All worlds of the grid, in the order of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from worlds import WORLDS as FIRST
+from worlds import World
+from worlds_amplification import AMPLIFICATION
+from worlds_attack import ATTACK
+from worlds_scores import WORLDS_OF_SCORES
+
+WORLDS: tuple[World, ...] = (*FIRST, *WORLDS_OF_SCORES, *AMPLIFICATION, *ATTACK)
+BY_NAME: Mapping[str, World] = {world.name: world for world in WORLDS}
