@@ -95,6 +95,15 @@ def largest(
     whole = p_value if p_value is not None else min(1.0, min(ps) * count) if ps else None
     plain = gaps.ends(shown.estimate.level)
     missing = [part.estimate.group for part in parts if part not in known]
+    alone = None
+    if any(part.known is not None for part in parts):
+        alone = largest(
+            [part.known or part for part in parts],
+            measure,
+            simultaneous=simultaneous,
+            tests=tests,
+            turned=turned,
+        )
     return replace(
         shown,
         interval=gaps.ends,
@@ -102,6 +111,8 @@ def largest(
         log=ratio and shown.log,
         incomplete=f"{', '.join(missing[:5])} ({shown.estimate.measure})" if missing else None,
         tests=count,
+        known=alone,
+        unlabelled=max(part.unlabelled for part in parts),
     ).with_estimate(
         measure=measure,
         low=None if plain is None else plain[0],

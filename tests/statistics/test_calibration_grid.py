@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from every_world import WORLDS
 from grid import Tally, failures, is_false, tally
-from worlds import WORLDS, World, alike
+from worlds import World, alike
 
 import evenhand as eh
 

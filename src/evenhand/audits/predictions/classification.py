@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evenhand._analysis import Analysis
-from evenhand._compare import against, compare, kept, reference_of, widest, within_strata, worst_subgroup
+from evenhand._compare import against, compare, kept, reference_of, widest, worst_subgroup
 from evenhand._declared import Declared
 from evenhand._labels import Attribute
+from evenhand._strata import within_strata
 from evenhand.audits.predictions.asked import Options
 from evenhand.audits.predictions.cells import all_others
 from evenhand.audits.predictions.claims import label_claims
@@ -17,7 +18,9 @@ from evenhand.audits.predictions.class_exhibits import add_classification, add_c
 from evenhand.audits.predictions.continuous import add_continuous
 from evenhand.audits.predictions.inputs import Input
 from evenhand.audits.predictions.practice.selection import law_of_labels
+from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
 from evenhand.audits.predictions.sources import Source
+from evenhand.measures.classification import ROWS
 
 
 def labels(given: Input, declared: Declared, analysis: Analysis, options: Options) -> dict[str, int]:
@@ -76,6 +79,9 @@ def _attribute(
     family = str(attribute) if given is None else f"{attribute}, {given}"
     mine = claims if not attribute.crossed else [replace(c, primary=False) for c in claims]
     compare(against(cells, reference), mine, declared, analysis, family=family, given=given)
+    by_name = {c.name: c for c in mine}
+    rows = [(row, by_name[row.name]) for row in ROWS if row.name in by_name]
+    add_unlabelled(analysis, against(cells, reference), rows, attribute, declared)
     if given is None:
         widest(cells, claims, declared, analysis, family=f"{attribute}, widest gap")
         if attribute.crossed:

@@ -12,15 +12,14 @@ from evenhand._compare import (
     Claim,
     against,
     compare,
-    held_equal,
     kept,
     reference_of,
     widest,
-    within_strata,
     worst_subgroup,
 )
 from evenhand._declared import Declared
 from evenhand._labels import Attribute
+from evenhand._strata import held_equal, within_strata
 from evenhand.audits.predictions import exhibits
 from evenhand.audits.predictions.asked import Options, Task, is_notebook
 from evenhand.audits.predictions.bootstrap import add_bootstrap
@@ -31,6 +30,7 @@ from evenhand.audits.predictions.inputs import Input
 from evenhand.audits.predictions.practice.notebook import add_notebook
 from evenhand.audits.predictions.practice.selection import law_of_numbers, law_quantiles
 from evenhand.audits.predictions.practice.thresholds import add_suggestion
+from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
 from evenhand.audits.predictions.ranking import ranked_lists
 from evenhand.audits.predictions.sources import Compared, Numbers, Source
 from evenhand.measures.ranking import exposure
@@ -85,6 +85,10 @@ def regression(found: Numbers, declared: Declared, analysis: Analysis, options: 
         reference = reference_of(cells, attribute, declared, analysis, size=lambda c: c.moments.weight)
         own = claims if not attribute.crossed else [replace(c, primary=False) for c in claims]
         compare(against(cells, reference), own, declared, analysis, family=str(attribute))
+        plain = {c.name: c for c in own if c.given is None}
+        known = number_measures(scale, options.quantiles)
+        told = [(row, plain[row.name]) for row in known if row.name in plain]
+        add_unlabelled(analysis, against(cells, reference), told, attribute, declared)
         widest(cells, claims, declared, analysis, family=f"{attribute}, widest gap")
         if attribute.crossed:
             worst_subgroup(cells, all_others(cells), claims, declared, analysis, attribute)
