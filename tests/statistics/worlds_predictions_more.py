@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from worlds import Rng, World, groups_of, rate_truth
+from worlds import Rng, World, groups_of, lists, rate_truth
 
 import evenhand as eh
 from evenhand._result import Result
@@ -78,5 +78,23 @@ WORLDS: tuple[World, ...] = (
         audit=unknown_of_the_found,
         runs=600,
         quick=40,
+    ),
+    World(
+        name="20 lists of the same 30 candidates, who are not declared",
+        what="A column of candidates that plays no role: nothing is judged.",
+        audit=lists(20, 30, 15, recurring=True, declared=False),
+        runs=200,
+        quick=20,
+        silent=True,
+    ),
+    World(
+        name="30 lists of the same 24 candidates, 6 of one group",
+        what="Few candidates of one group, who recur with abilities of their own.",
+        audit=lists(30, 24, 6, recurring=True),
+    ),
+    World(
+        name="12 lists of the same 40 candidates, 10 of one group",
+        what="Few lists of many candidates who recur.",
+        audit=lists(12, 40, 10, recurring=True),
     ),
 )
