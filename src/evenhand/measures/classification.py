@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from evenhand._model import Columns, FloatArray
-from evenhand.measures.contrasts import difference, label_ratio, larger_of, mean_of, rate_gap, ratio, whole
+from evenhand.measures.contrasts import difference, larger_of, mean_of, rate_gap, ratio, share_ratio, whole
 from evenhand.measures.row import Measure, Sums
 from evenhand.stats import tails
 from evenhand.stats.histogram import Scores, auc
@@ -126,7 +126,7 @@ IMPACT = Measure(
     terms=("sel",),
     hits=lambda m: m["sel"],
     trials=whole,
-    infer=label_ratio,
+    infer=share_ratio,
     contrast="ratio",
     tolerance=0.8,
     widest=True,

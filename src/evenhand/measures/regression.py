@@ -17,9 +17,8 @@ from evenhand.measures.contrasts import (
     difference,
     joint,
     ratio,
-    selection_gap,
-    selection_ratio,
     share_gap,
+    share_ratio,
 )
 from evenhand.measures.row import Measure, Sums
 from evenhand.stats import tails
@@ -103,21 +102,22 @@ def at_quantile(q: float) -> tuple[Measure, Measure]:
             key="disparate impact",
             terms=(term,),
             of=lambda m: m[term],
-            infer=selection_ratio,
+            infer=share_ratio,
             contrast="ratio",
             tolerance=0.8,
             widest=True,
             worst=True,
             pooled=True,
             better="higher",
-            reference="P(ŷ > Q) of the group ÷ that of the reference (29 CFR 1607.4 D); Katz et al. (1978)",
+            reference="P(ŷ > Q) of the group ÷ that of the reference (29 CFR 1607.4 D); Miettinen & Nurminen"
+            " (1985)",
         ),
         Measure(
             name=f"selection rate above q={q:g}",
             key="selection rate",
             terms=(term,),
             of=lambda m: m[term],
-            infer=selection_gap,
+            infer=share_gap,
             tolerance=0.1,
             judged=False,
             better="higher",

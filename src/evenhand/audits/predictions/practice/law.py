@@ -223,7 +223,9 @@ def practice_table(
         f"{LAWS['four-fifths']}. {rule}. Ratio to {tally.levels[best]}"
         f" ({'named as the reference' if reference else 'the highest rate'}), {level:.0%} log interval. |Z|"
         " above 1.96 is the 5 % level; under 30 people or an expected count under 5 use Fisher's exact"
-        " test. A ratio under 0.8 without a small p-value is not evidence of a difference."
+        " test. A ratio under 0.8 without a small p-value is not evidence of a difference. Z and"
+        " Fisher's test are those of practice: near the 5 % level a verdict, which rests on the score"
+        " interval of its claim, may differ from them; Fisher's is the more cautious."
         f" {_whole(tally.unknown[0])} rows have no group."
     )
     return Exhibit.of(title, rows, columns=PRACTICE, note=note)
