@@ -134,7 +134,6 @@ IMPACT = Measure(
     better="higher",
     reference="P(ŷ = 1) of the group ÷ that of the reference (29 CFR 1607.4 D)",
     primary=True,
-    least=1,
 )
 SELECTED = Measure(
     name="selection rate",
@@ -147,7 +146,6 @@ SELECTED = Measure(
     better="higher",
     reference="P(ŷ = 1)",
     judged=False,
-    least=1,
 )
 BASE = Measure(name="base rate", terms=("act",), hits=lambda m: m["act"], trials=whole, reference="P(y = 1)")
 TPR = Measure(

@@ -338,17 +338,17 @@ def _rates(row: Measure, a: Moments, b: Moments) -> tuple[Rate, Rate]:
 
 def share_ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     """Ratio of two shares of all rows, see `rate_ratio`."""
-    return _unless_few(rate_ratio(*_rates(row, a.moments, b.moments), level), a, b)
+    return _unless_few(row, rate_ratio(*_rates(row, a.moments, b.moments), level), a, b)
 
 
 def share_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     """Difference of two shares of all rows: Newcombe's interval, and the p that inverts it."""
-    return _unless_few(rate_difference(*_rates(row, a.moments, b.moments), level), a, b)
+    return _unless_few(row, rate_difference(*_rates(row, a.moments, b.moments), level), a, b)
 
 
-def _unless_few(found: Inference, a: Sums, b: Sums) -> Inference:
-    """The value alone where the rows of a side belong to too few units."""
-    why = few_units(a.moments, b.moments)
+def _unless_few(row: Measure, found: Inference, a: Sums, b: Sums) -> Inference:
+    """The value alone where a side has too few rows, or its rows belong to too few units."""
+    why = _why(row, a.moments, b.moments)
     return found if why is None else described(found, why)
 
 
