@@ -675,16 +675,12 @@ WORLDS: tuple[World, ...] = (
         name="numbers 40 + 400, Pareto errors",
         what="Normal predictions whose errors are Pareto (tail index 3).",
         audit=numbers((40, 400), normal, pareto, pinball=0.5),
-        known={
-            "coverage": "the pinball loss has no third moment among the sums of a group, so its skewness is not seen"
-        },
     ),
     World(
         name="numbers 8 strata x (2 + 10), normal",
         what="A factor held equal: two people beside ten in each of eight strata.",
         audit=strata((2, 10), 8, normal),
         runs=600,
-        known={"coverage": "impact ratios within a stratum of two people: none, one or both"},
     ),
     World(
         name="numbers 6 strata x (6 + 20), log-normal",
@@ -809,7 +805,6 @@ WORLDS: tuple[World, ...] = (
         what="The same with a third group of one.",
         audit=rates((2000, 2000, 1), (0.5, 0.5, 0.2)),
         truth=rate_truth((0.5, 0.5, 0.2)),
-        known={"coverage": "a rate of one person: the score interval is too short; its verdicts are right"},
     ),
     World(
         name="everyone is selected, 8 + 8",

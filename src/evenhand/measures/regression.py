@@ -27,6 +27,13 @@ from evenhand.stats.histogram import auc, kolmogorov_smirnov
 from evenhand.stats.interval import Inference
 from evenhand.stats.moments import Means
 
+
+def pinball_loss(c: Columns) -> FloatArray:
+    """max(τ(y − ŷ), (τ − 1)(y − ŷ)) of each row."""
+    over = c["y_true"] - c["y_pred"]
+    return np.asarray(np.maximum(c["tau"] * over, (c["tau"] - 1) * over))
+
+
 TERMS: Mapping[str, Callable[[Columns], FloatArray]] = {
     "p": lambda c: c["y_pred"],
     "pp": lambda c: c["y_pred"] ** 2,
@@ -37,9 +44,8 @@ TERMS: Mapping[str, Callable[[Columns], FloatArray]] = {
     "covered": lambda c: ((c["y_low"] <= c["y_true"]) & (c["y_true"] <= c["y_high"])).astype(float),
     "width": lambda c: c["y_high"] - c["y_low"],
     "exposure": lambda c: c["exposure"],
-    "pinball": lambda c: np.maximum(
-        c["tau"] * (c["y_true"] - c["y_pred"]), (c["tau"] - 1) * (c["y_true"] - c["y_pred"])
-    ),
+    "pinball": lambda c: pinball_loss(c),
+    "pinball²": lambda c: pinball_loss(c) ** 2,
 }
 """Per-row terms. Squared errors follow from yy, yp and pp."""
 
@@ -316,6 +322,7 @@ WIDTH = Measure(
 PINBALL = Measure(
     name="pinball loss",
     terms=("pinball",),
+    shape=tails.of_pinball,
     of=lambda m: m["pinball"],
     infer=ratio,
     contrast="ratio",

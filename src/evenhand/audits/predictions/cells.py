@@ -128,7 +128,7 @@ def term_names(columns: Sequence[str], quantiles: Sequence[float]) -> tuple[str,
         if "y_low" in columns:
             names.append("covered")
         if "tau" in columns:
-            names.append("pinball")
+            names += ["pinball", "pinball²"]
     if "y_low" in columns:
         names.append("width")
     if "exposure" in columns:
