@@ -11,7 +11,7 @@ from evenhand._declared import Declared
 from evenhand._estimate import allowing
 from evenhand._judge import judge
 from evenhand._labels import Attribute, Label
-from evenhand._model import Finding
+from evenhand._model import Estimate, Finding
 from evenhand.measures.row import null_of
 
 
@@ -78,3 +78,39 @@ def _over(claim: Claim[S], pairs: Sequence[Pair[S]]) -> Claim[_Whole]:
     if pooled is None:
         raise TypeError(claim.name)
     return Claim(name=claim.name, infer=lambda _a, _b, level: pooled(pairs, level), contrast=claim.contrast)
+
+
+def say_paradox(found: Sequence[Finding], analysis: Analysis, name: str) -> None:
+    """A note where a gap points one way overall and the other way with a factor held equal (Simpson 1951).
+
+    Args:
+        found: claims with `name` held equal; those without are among the findings so far.
+    """
+    crude = {
+        (e.measure, e.group, e.reference): e
+        for f in analysis.findings
+        if not (e := f.estimate).given and e.value is not None
+    }
+    crude |= {
+        (e.measure.split(", largest of")[0], e.group, e.reference): e
+        for e in (item.estimate for item, _ in analysis.primary)
+        if not e.given and e.value is not None
+    }
+    for finding in found:
+        e = finding.estimate
+        other, null = crude.get((e.measure, e.group, e.reference)), null_of(e.contrast)
+        if other is None or other.value is None or e.value is None:
+            continue
+        if (other.value - null) * (e.value - null) < 0 and (_apart(e, null) or _apart(other, null)):
+            analysis.note(
+                "simpson",
+                f"{e.measure}, {e.group} against {e.reference}: {other.value:.3g} overall, but"
+                f" {e.value:.3g} with {name} held equal. They point different ways: the groups differ in"
+                f" {name}.",
+                warning=True,
+            )
+
+
+def _apart(e: Estimate, null: float) -> bool:
+    """Whether the plain interval excludes no difference."""
+    return e.low is not None and e.high is not None and not e.low <= null <= e.high

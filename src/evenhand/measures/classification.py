@@ -131,6 +131,7 @@ IMPACT = Measure(
     tolerance=0.8,
     widest=True,
     worst=True,
+    pooled=True,
     better="higher",
     reference="P(ŷ = 1) of the group ÷ that of the reference (29 CFR 1607.4 D)",
     primary=True,

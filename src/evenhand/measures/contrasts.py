@@ -160,9 +160,11 @@ def _from_parts(
 def from_log(found: Inference) -> Inference:
     """An inference about a logarithm as one about the ratio; its standard error stays that of the
     logarithm."""
-    back = {
-        k: None if (v := getattr(found, k)) is None else float(np.exp(v)) for k in ("value", "low", "high")
-    }
+    with np.errstate(over="ignore"):  # an end without bound is None
+        back = {
+            k: None if (v := getattr(found, k)) is None else float(np.exp(v))
+            for k in ("value", "low", "high")
+        }
     return found.with_(**back, detail={**found.detail, "scale_of_se": "log"})
 
 

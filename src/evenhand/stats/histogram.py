@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from evenhand._model import BoolArray, FloatArray
 from evenhand.stats.interval import Inference, bounds, check_level, from_standard_error, tail
@@ -126,10 +127,11 @@ def auc(a: Scores, b: Scores, *, level: float = 0.95) -> Inference:
     if a.placed is None or a.placed[0] is not b:
         a.placed = (b, _placements(a, b))
     (value, spread_a), (_, spread_b) = a.placed[1]
+    value = min(max(value, 0.0), 1.0)  # sums of fractional weights round beyond
     if min(a.n, b.n) < 2:
         return Inference(value=value, level=level, method=method, why_not="a group has one row")
     variance = spread_a * a.n / (a.n - 1) + spread_b * b.n / (b.n - 1)
-    if variance <= 1e-30:
+    if variance <= 1e-30 or not 1e-12 < value < 1 - 1e-12:
         from evenhand.stats.rates import wilson
 
         fewest = min(a.n_effective, b.n_effective)
@@ -138,7 +140,7 @@ def auc(a: Scores, b: Scores, *, level: float = 0.95) -> Inference:
         return edge.with_(value=value, p_value=None, method="Wilson", why_not=why)
     se = float(np.sqrt(variance))
     logit = float(np.log(value / (1 - value)))
-    low, high = (1 / (1 + np.exp(-x)) for x in bounds(logit, se / (value * (1 - value)), level=level))
+    low, high = (expit(x) for x in bounds(logit, se / (value * (1 - value)), level=level))
     # The test on the same scale as the interval, so that they agree; on the plain scale small groups alarm
     # too often.
     p = tail(logit * value * (1 - value) / se, None)

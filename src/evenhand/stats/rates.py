@@ -170,7 +170,8 @@ def katz(
     if variance <= 0:
         return Inference(value=ratio, level=level, method=method, why_not="both rates are 1")
     log, se = float(np.log(ratio)), float(np.sqrt(variance))
-    low, high = (float(np.exp(bound)) for bound in bounds(log, se, df=df, level=level))
+    with np.errstate(over="ignore"):
+        low, high = (float(np.exp(bound)) for bound in bounds(log, se, df=df, level=level))
     on = from_standard_error(log, se, df=df, level=level, method=method)
     return on.with_(value=ratio, low=low, high=high, detail={"scale_of_se": "log"})
 

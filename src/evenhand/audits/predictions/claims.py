@@ -85,6 +85,7 @@ def label_claims(known: Collection[str], declared: Declared) -> list[Claim[Class
             _infer(row, declared.seed),
             units={},
             alone=_alone_rate(row),
+            pooled=_pooled(row),
             widest=row.widest,
             worst=row.worst,
             spread=partial(_spread, row),

@@ -19,7 +19,7 @@ from evenhand._compare import (
 )
 from evenhand._declared import Declared
 from evenhand._labels import Attribute
-from evenhand._strata import held_equal, within_strata
+from evenhand._strata import held_equal, say_paradox, within_strata
 from evenhand.audits.predictions import exhibits
 from evenhand.audits.predictions.asked import Options, Task, is_notebook
 from evenhand.audits.predictions.bootstrap import add_bootstrap
@@ -27,6 +27,7 @@ from evenhand.audits.predictions.cells import Cell, all_others
 from evenhand.audits.predictions.claims import number_claims, number_measures
 from evenhand.audits.predictions.continuous import add_continuous
 from evenhand.audits.predictions.inputs import Input
+from evenhand.audits.predictions.practice.absent import add_absent
 from evenhand.audits.predictions.practice.notebook import add_notebook
 from evenhand.audits.predictions.practice.selection import law_of_numbers, law_quantiles
 from evenhand.audits.predictions.practice.thresholds import add_suggestion
@@ -63,6 +64,7 @@ def numbers(
             add_notebook(analysis, rows.columns, rows.groups, declared.reference)
         elif rows.lists is not None:
             ranked_lists(rows, rows.lists, declared, analysis, crossing=options.crossing)
+        add_absent(rows, declared, analysis)
         add_continuous(rows, declared, analysis, rows.columns["y_pred"])
         counts = counts or given.counts_of(rows)
     return counts
@@ -130,7 +132,9 @@ def _strata(
         strata.append((f"{name}={level}", against(cells, own)))
     within_strata(strata, claims, declared, analysis, attribute)
     if source.everyone.moments.units is None:
-        analysis.findings += held_equal(strata, claims, declared, attribute, name)
+        found = held_equal(strata, claims, declared, attribute, name)
+        say_paradox(found, analysis, name)
+        analysis.findings += found
     else:
         text = f"With {name} held equal: not pooled, since a unit may have rows in several strata."
         analysis.note("units-pooled", text)
