@@ -31,8 +31,7 @@ def labels(given: Input, declared: Declared, analysis: Analysis, options: Option
     if options.law is not None:
         law_of_labels(found, options, declared, analysis, weighted=given.named.weight is not None)
     classification(found.only(options.crossing), declared, analysis, measures=options.measures)
-    if given.large is None:
-        add_absent(given.rows(labels=True), declared, analysis)
+    add_absent(found.source.absent, declared, analysis)
     if given.named.continuous:
         rows = given.rows(labels=True)
         favoured = rows.labels["y_pred"].is_level(found.favourable(options.positive)).astype(float)

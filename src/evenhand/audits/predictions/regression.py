@@ -57,6 +57,7 @@ def numbers(
         if law is not None:
             law_of_numbers(found, options, declared, analysis, weighted=named.weight is not None)
         if plain:
+            add_absent(found.source.absent, declared, analysis)
             regression(found.only(options.crossing), declared, analysis, options)
     if given.large is None:
         rows = given.rows()
@@ -64,7 +65,8 @@ def numbers(
             add_notebook(analysis, rows.columns, rows.groups, declared.reference)
         elif rows.lists is not None:
             ranked_lists(rows, rows.lists, declared, analysis, crossing=options.crossing)
-        add_absent(rows, declared, analysis)
+        if not plain:
+            add_absent(rows.absent, declared, analysis)
         add_continuous(rows, declared, analysis, rows.columns["y_pred"])
         counts = counts or given.counts_of(rows)
     return counts

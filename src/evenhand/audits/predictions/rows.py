@@ -134,7 +134,7 @@ def rows_of(
     if "y_true" in columns:
         outcome = ~np.isnan(columns["y_true"])
     rows = Rows(
-        absent={} if outcome is None or part else {n: _absent(f, ~outcome) for n, f in groups.items()},
+        absent={} if outcome is None else {n: _absent(f, ~outcome) for n, f in groups.items()},
         columns={k: v for k, v in columns.items() if k not in named.continuous},
         groups=groups,
         control=control,

@@ -73,7 +73,7 @@ class Source(Generic[S]):
     Args:
         everyone: all rows, of any group or none. attributes: what is compared. cells: (attribute, stratum) →
             one summary for each group. strata: control → levels. used, left: rows that were kept, and left
-            out.
+            out. absent: attribute → group → (rows without an outcome, all rows).
     """
 
     everyone: S
@@ -82,6 +82,7 @@ class Source(Generic[S]):
     strata: Mapping[str, Sequence[str]] = field(default_factory=dict)
     used: int = 0
     left: int = 0
+    absent: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
 
     def of(self, part: Callable[[S], T]) -> Source[T]:
         """The same source of a part of each summary."""
@@ -92,6 +93,7 @@ class Source(Generic[S]):
             strata=self.strata,
             used=self.used,
             left=self.left,
+            absent=self.absent,
         )
 
     def only(self, crossing: bool) -> Source[S]:
@@ -147,6 +149,7 @@ def in_memory(rows: Rows, found: Sequence[Grouped], whole: S, cells: Cells[S], l
         strata={name: f.levels for name, f in rows.control.items()},
         used=len(rows),
         left=rows.dropped,
+        absent=rows.absent,
     )
 
 
@@ -163,10 +166,16 @@ def summed(
     """
     found: dict[tuple[Attribute, Stratum], dict[Label, S]] = {}
     rest: dict[tuple[Attribute, Stratum], dict[str, list[Unlabelled]]] = {}
+    absent: dict[str, dict[str, tuple[int, int]]] = {}
     total: S | None = None
     used = left = 0
     for rows in parts:
         used, left = used + len(rows), left + rows.dropped
+        for name, counts in rows.absent.items():
+            sums = absent.setdefault(name, {})
+            for group, (missing, every) in counts.items():
+                before = sums.get(group, (0, 0))
+                sums[group] = before[0] + missing, before[1] + every
         if not len(rows):
             continue
         own, cells, loose = count(rows)
@@ -202,6 +211,7 @@ def summed(
         strata=_levels([stratum for _, stratum in found]),
         used=used,
         left=left,
+        absent=absent,
     )
 
 

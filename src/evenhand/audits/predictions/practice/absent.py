@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import TypeAlias
 
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared
 from evenhand._estimate import evidence
 from evenhand._judge import judge
-from evenhand._labels import Label
+from evenhand._labels import Label, in_natural_order
 from evenhand._model import Estimate, Exhibit, Scalar
-from evenhand.audits.predictions.rows import Rows
 from evenhand.stats.interval import Inference
 from evenhand.stats.rates import newcombe, wilson
 
+Absent: TypeAlias = Mapping[str, Mapping[str, tuple[int, int]]]
+"""Attribute → group → (rows without an outcome, all rows)."""
 
-def add_absent(rows: Rows, declared: Declared, analysis: Analysis) -> None:
+
+def add_absent(absent: Absent, declared: Declared, analysis: Analysis) -> None:
     """The share of rows without an outcome of every group, and its difference from the largest group's."""
     level = declared.level
-    for attribute, counts in rows.absent.items():
-        known = {group: both for group, both in counts.items() if both[1]}
+    for attribute, counts in absent.items():
+        groups = [label.level for label in in_natural_order(Label.of(attribute, group) for group in counts)]
+        known = {group: counts[group] for group in groups if counts[group][1]}
         if not any(missing for missing, _ in known.values()) or len(known) < 2:
             continue
         named = declared.reference.get(attribute)
