@@ -168,6 +168,7 @@ def _of_candidates(
     """The inference over lists and over candidates, who are nested in the groups and recur in lists.
 
     V = V_list + V_candidate − V_residual, the residual being counted in both; never less than the larger.
+    df is at most that of the fewest clusters.
 
     Source: Cameron, Gelbach & Miller (2011), Robust inference with multiway clustering, eq. 2.7 to 2.12.
     """
@@ -191,10 +192,8 @@ def _of_candidates(
         return nothing.with_(detail={"units": units})
     lists = Component(variance=(found.se or 0.0) ** 2, df=n - 1)
     whole = combined([[lists], nested_parts(parts, counts, SMALL)], residuals)
-    log = float(np.log(found.value or 1.0))
-    on = from_standard_error(
-        log, float(np.sqrt(whole.variance)), df=whole.df, level=found.level, method=method
-    )
+    log, df = float(np.log(found.value or 1.0)), min(whole.df, min(n, *counts) - 1)
+    on = from_standard_error(log, float(np.sqrt(whole.variance)), df=df, level=found.level, method=method)
     return from_log(on.with_(detail={"units": units}))
 
 
