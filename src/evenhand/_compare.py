@@ -18,11 +18,11 @@ from scipy.special import stdtrit
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared
 from evenhand._errors import UsageError
-from evenhand._estimate import Evidence, evidence
+from evenhand._estimate import Evidence, Extremes, allowing, evidence
 from evenhand._judge import judge, tolerance_of
 from evenhand._labels import Attribute, Label
 from evenhand._largest import largest, span_at
-from evenhand._model import Estimate, Finding, Span
+from evenhand._model import Estimate, Span
 from evenhand.measures.row import ContrastName, Measure, null_of
 from evenhand.stats.interval import Inference
 from evenhand.stats.studentized import range_quantile, range_tail
@@ -51,6 +51,19 @@ def _rows(side: Summary) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Spread(Generic[S]):
+    """Two sides at either end of what rows without a group allow.
+
+    Args:
+        rows: how many have no group. low, high: the pairs; None where no worst case is known.
+    """
+
+    rows: int
+    low: tuple[S, S] | None = None
+    high: tuple[S, S] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Claim(Generic[S]):
     """What is said of two sides.
 
@@ -67,6 +80,8 @@ class Claim(Generic[S]):
         primary: whether the headline rests on it.
         widest, worst: whether it is also claimed of the widest gap, and of the worst subgroup.
         pooled: how pairs of several strata become one inference, if they do.
+        spread: the two sides with the rows put into them whose group is not known, at its lowest and highest;
+            None where there are none.
     """
 
     name: str
@@ -83,6 +98,7 @@ class Claim(Generic[S]):
     widest: bool = False
     worst: bool = False
     pooled: Callable[[Sequence[tuple[S, S]], float], Inference] | None = None
+    spread: Callable[[S, S], Spread[S] | None] | None = None
 
 
 def claim_of(
@@ -219,7 +235,25 @@ def evidence_of(claim: Claim[S], a: S, b: S, *, level: float, given: str | None 
     )
     made = evidence(item, found, partial(claim.infer, a, b))
     rests_on = None if claim.rests_on is None else claim.rests_on(a, b)
-    return replace(made, sides=(a, b), rests_on=rests_on)
+    made = replace(made, sides=(a, b), rests_on=rests_on)
+    ends = extremes_of(claim, [(a, b)], lambda pairs, at: claim.infer(*pairs[0], at))
+    return made if ends is None else allowing(made, ends, null_of(claim.contrast))
+
+
+def extremes_of(
+    claim: Claim[S], pairs: Sequence[Pair[S]], infer: Callable[[Sequence[Pair[S]], float], Inference]
+) -> Extremes | None:
+    """The inference with the rows put in whose group is not known, of one pair or of several together."""
+    spreads = [None if claim.spread is None else claim.spread(a, b) for a, b in pairs]
+    rows = sum(s.rows for s in spreads if s is not None)
+    if not rows:
+        return None
+    low = [pair if s is None else s.low for s, pair in zip(spreads, pairs, strict=True)]
+    high = [pair if s is None else s.high for s, pair in zip(spreads, pairs, strict=True)]
+    lows, highs = [p for p in low if p is not None], [p for p in high if p is not None]
+    if len(lows) < len(pairs) or len(highs) < len(pairs):
+        return Extremes(rows=rows)
+    return Extremes(rows=rows, low=partial(infer, lows), high=partial(infer, highs))
 
 
 def compare(
@@ -259,66 +293,6 @@ def compare(
             family=f"{family}, {kind}" if kind else family,
             correction=declared.correction,
         )
-
-
-def within_strata(
-    strata: Sequence[tuple[str, Sequence[Pair[S]]]],
-    claims: Sequence[Claim[S]],
-    declared: Declared,
-    analysis: Analysis,
-    attribute: Attribute,
-) -> None:
-    """The claims within each level of a legitimate factor; each stratum has its own families."""
-    for where, pairs in strata:
-        own = [c for c in claims if c.given is None]
-        compare(
-            pairs, own, declared, analysis, family=f"{attribute} given {where}", given=where, headline=False
-        )
-
-
-def held_equal(
-    strata: Sequence[tuple[str, Sequence[Pair[S]]]],
-    claims: Sequence[Claim[S]],
-    declared: Declared,
-    attribute: Attribute,
-    name: str,
-) -> list[Finding]:
-    """The claims that can be pooled, over all levels of the factor `name`."""
-    by_side: dict[Label, list[Pair[S]]] = {}
-    for _, pairs in strata:
-        for a, b in pairs:
-            by_side.setdefault(a.label, []).append((a, b))
-    poolable = [c for c in claims if c.pooled is not None and c.given is None]
-    own = [(c, _over(c, pairs), _whole(pairs)) for c in poolable for pairs in by_side.values()]
-    given, level = f"{name} held equal", declared.level
-    return judge(
-        [evidence_of(over, a, b, level=level, given=given) for _, over, (a, b) in own],
-        tolerances=[c.tolerance for c, _, _ in own],
-        family=f"{attribute} with {name} held equal",
-        correction=declared.correction,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Whole:
-    """One side of several strata: it is only counted."""
-
-    label: Label
-    n: int
-
-
-def _whole(pairs: Sequence[Pair[S]]) -> tuple[_Whole, _Whole]:
-    first, second = (
-        _Whole(label=side[0].label, n=sum(s.n for s in side)) for side in zip(*pairs, strict=True)
-    )
-    return first, second
-
-
-def _over(claim: Claim[S], pairs: Sequence[Pair[S]]) -> Claim[_Whole]:
-    pooled = claim.pooled
-    if pooled is None:
-        raise TypeError(claim.name)
-    return Claim(name=claim.name, infer=lambda _a, _b, level: pooled(pairs, level), contrast=claim.contrast)
 
 
 # --- the widest of all gaps

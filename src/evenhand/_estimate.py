@@ -33,6 +33,8 @@ class Evidence:
         rests_on: what carries the estimate, in words.
         needed: more than what is at hand, what would decide, in words.
         sides: the two summaries that were compared, for those who look closer.
+        known: the same of the rows whose group is known, where all of this allows for any group of
+            `unlabelled` others. missing: what is said of these.
     """
 
     estimate: Estimate
@@ -46,6 +48,9 @@ class Evidence:
     rests_on: str | None = None
     needed: str | None = None
     sides: tuple[Any, Any] | None = None
+    known: Evidence | None = None
+    unlabelled: int = 0
+    missing: str = ""
 
     def with_estimate(self, **changes: Any) -> Evidence:
         """A copy whose estimate has some fields changed."""
@@ -131,3 +136,57 @@ def stretched(found: Inference, level: float, log: bool = False) -> Span | None:
         low, value, high = (math.log(v) for v in (found.low, found.value, found.high))
         return math.exp(value - by * (value - low)), math.exp(value + by * (high - value))
     return found.value - by * (found.value - found.low), found.value + by * (found.high - found.value)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extremes:
+    """What an inference becomes at either end of what rows without a group allow.
+
+    Args:
+        rows: how many have no group. low, high: level → inference, or None where no worst case is known.
+    """
+
+    rows: int
+    low: Callable[[float], Inference] | None = None
+    high: Callable[[float], Inference] | None = None
+
+
+def allowing(made: Evidence, ends: Extremes, null: float) -> Evidence:
+    """Evidence that holds whichever groups the rows without one belong to.
+
+    Its interval reaches from the lower end at the lowest assignment to the upper end at the highest; p is 1
+    where no difference lies between the two, else that of the nearer one.
+
+    Source: Horowitz & Manski (2000), Nonparametric analysis of randomized experiments with missing covariate
+    and outcome data.
+    """
+    e, inner, low, high = made.estimate, made.interval, ends.low, ends.high
+    if inner is None or e.value is None:
+        return made
+    nothing = replace(made, interval=None, inside=None, se=None, known=made, unlabelled=ends.rows)
+    if low is None or high is None:
+        why = f"{ends.rows} rows have no group, and no worst case of this measure is known"
+        return nothing.with_estimate(why_not=why)
+
+    def span(level: float) -> Span | None:
+        all_known, lowest, highest = inner(level), low(level), high(level)
+        if all_known is None or lowest.low is None or highest.high is None:
+            return None
+        return min(all_known[0], lowest.low), max(all_known[1], highest.high)
+
+    at, lowest, highest = span(e.level), low(e.level), high(e.level)
+    if at is None:
+        why = f"{ends.rows} rows have no group: at their worst case there is no interval"
+        return nothing.with_estimate(why_not=why, low=None, high=None, p_value=None, statistic=None, df=None)
+    values = [v for v in (lowest.value, highest.value, e.value) if v is not None]
+    ps = [p for p in (lowest.p_value, highest.p_value, e.p_value) if p is not None]
+    apart = min(values) > null or max(values) < null
+    told = nothing.with_estimate(
+        low=at[0],
+        high=at[1],
+        statistic=None,
+        df=None,
+        p_value=(max(ps) if apart else 1.0) if ps else None,
+        method=f"{e.method}; over every group that {ends.rows} rows without one may have",
+    )
+    return replace(told, interval=span)

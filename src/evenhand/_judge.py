@@ -117,6 +117,8 @@ def _judged(
 ) -> Finding:
     outer, inner = spans(item, claims)
     verdict = place(item, tolerance, outer, inner, claims)
+    if item.known is not None:
+        item = replace(item, missing=_without_group(item, item.known, verdict, tolerance, claims))
     reach = None if verdict in ("disparity", "within tolerance") else reach_of(item, tolerance, claims)
     made = Finding(
         estimate=item.estimate,
@@ -249,7 +251,7 @@ def told(finding: Finding, item: Evidence) -> str:
     e = finding.estimate
     tolerance, interval = finding.tolerance, interval_said(finding)
     if tolerance is None or e.value is None or interval is None:
-        return f"The data can tell neither: {e.why_not or 'there is no interval'}."
+        return f"The data can tell neither: {e.why_not or 'there is no interval'}.{item.missing}"
     one, two = _called(item)
     fact = FACTS.get(e.contrast, FACTS["difference"]).format(
         measure=e.measure, one=one, two=two, value=_number(e.value, _signed(e.contrast))
@@ -257,7 +259,22 @@ def told(finding: Finding, item: Evidence) -> str:
     text = f"{fact} ({interval}){_judgement(finding, tolerance)}"
     if finding.verdict in ("inconclusive", "gap"):
         text += _what_would_decide(finding, item)
-    return text
+    return text + item.missing
+
+
+def _without_group(item: Evidence, known: Evidence, verdict: Verdict, tolerance: Span, claims: int) -> str:
+    """What is said of rows without a group: whether the verdict would be another one without them."""
+    rows = f"the {item.unlabelled:,} rows without a group"
+    outer, inner = spans(known, claims)
+    alone = place(known, tolerance, outer, inner, claims)
+    if alone == verdict or outer is None:
+        return f" This allows for every group that {rows} may belong to."
+    signed = _signed(item.estimate.contrast)
+    low, high = (_number(end, signed) for end in outer)
+    return (
+        f' The rows whose group is known would make it "{alone}" ({low} to {high}); that does not survive'
+        f" the worst case of {rows}."
+    )
 
 
 def interval_said(finding: Finding, *, scale: float = 1.0, digits: int = 3) -> str | None:

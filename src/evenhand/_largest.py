@@ -100,6 +100,15 @@ def largest(
     whole = p_value if p_value is not None else min(1.0, min(ps) * count) if ps else None
     plain = gaps.ends(shown.estimate.level)
     missing = [part.estimate.group for part in parts if part not in known]
+    alone = None
+    if any(part.known is not None for part in parts):
+        alone = largest(
+            [part.known or part for part in parts],
+            measure,
+            simultaneous=simultaneous,
+            tests=tests,
+            turned=turned,
+        )
     return replace(
         shown,
         interval=gaps.ends,
@@ -108,6 +117,8 @@ def largest(
         incomplete=f"{', '.join(missing[:5])} ({shown.estimate.measure})" if missing else None,
         tests=count,
         needed=shown.needed or next((p.needed for p in known if p.inside is not None), None),
+        known=alone,
+        unlabelled=max(part.unlabelled for part in parts),
     ).with_estimate(
         measure=measure,
         low=None if plain is None else plain[0],

@@ -22,6 +22,8 @@ IDENTIFIES = re.compile(
 """Names of columns that say whom a row is about, e.g. ``person_id``, ``id``, ``user.uuid``."""
 NAMES = re.compile(SOMEBODY, re.I)
 """Names that do so where they have as many values as people have."""
+CALLED = re.compile(r"(?:.*[_ .-])?(?:first|last|full|sur)?[_ .-]?names?", re.I)
+"""Names of columns with names of people, which are nothing else where the rows are places in lists."""
 FEWEST_PEOPLE = 20
 ALLOWED_BY_NAME, ALLOWED_BY_COPIES = 1.05, 1.2
 """Design effect of rows that are alike within units, beyond which rows are not taken for independent."""
@@ -32,14 +34,22 @@ OTHERWISE_DIFFERENT = 0.5
 """Of units with several rows: the share of different scores among their different rows."""
 
 
-def identified(table: pa.Table, used: Sequence[str]) -> str | None:
-    """Why the rows are not independent by a column that plays no role and says whom they are about."""
+def identified(
+    table: pa.Table, used: Sequence[str], *, fewest: int = FEWEST_PEOPLE, names: bool = False
+) -> str | None:
+    """Why the rows are not independent by a column that plays no role and says whom they are about.
+
+    Args:
+        fewest: values of a column that is called after people, below which these are kinds of people.
+        names: a column of names says so too.
+    """
     for name in table.column_names:
         sure = IDENTIFIES.fullmatch(name) is not None
-        if name in used or not (sure or NAMES.fullmatch(name)):
+        called = NAMES.fullmatch(name) or (names and CALLED.fullmatch(name))
+        if name in used or not (sure or called):
             continue
         sizes = _sizes(table, [name])
-        if len(sizes) >= (2 if sure else FEWEST_PEOPLE) and _effect(sizes) > ALLOWED_BY_NAME:
+        if len(sizes) >= (2 if sure else fewest) and _effect(sizes) > ALLOWED_BY_NAME:
             return (
                 f"{len(sizes)} values of {name} in {int(sizes.sum())} rows: pass units={name!r} (--unit"
                 f" {name}), or units=False (--unit false) if rows are independent"

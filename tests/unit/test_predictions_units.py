@@ -133,8 +133,6 @@ def test_of_nested_units_the_widest_counts() -> None:
         eh.audit_predictions(rows, units=["family", "person"], **call)
     with pytest.raises(DataError, match="pupil"):
         eh.audit_predictions(rows, units="pupil", **call)
-    with pytest.raises(UsageError, match="lists"):
-        eh.audit_predictions(rows, y_pred="p", groups="sex", lists="family", units="person")
 
 
 def test_units_of_a_streamed_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

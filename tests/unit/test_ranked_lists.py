@@ -122,3 +122,64 @@ def test_the_command_line_takes_a_list(tmp_path: Path, capsys: pytest.CaptureFix
     call = f"predictions {tmp_path / 'q.csv'} --y-pred score --group sex --reference M --task ranking --list query"
     assert run(call.split()) in (0, 1)
     assert "exposure" in capsys.readouterr().out
+
+
+def recurring(people: int = 30, lists: int = 20, seed: int = 0) -> dict[str, Any]:
+    """The same people in every list, half of them women, with abilities of their own."""
+    rng = np.random.default_rng(seed)
+    score = rng.normal(size=people) + 0.5 * rng.normal(size=(lists, people))
+    return {
+        "query": np.repeat([f"q{i}" for i in range(lists)], people),
+        "score": score.ravel(),
+        "sex": np.tile(np.repeat(["F", "M"], people // 2), lists),
+        "candidate": np.tile([f"c{i}" for i in range(people)], lists),
+    }
+
+
+@pytest.mark.parametrize("name", ["candidate", "candidate_id", "name", "first name"])
+def test_candidates_who_recur_are_asked_for(name: str) -> None:
+    """A column of candidates or names with repeats: no verdict before it is said what they are."""
+    rows = recurring()
+    rows[name] = rows.pop("candidate")
+    found = audit(rows)
+    assert found.verdict == "inconclusive"
+    assert f"pass units={name!r}" in (found.findings[0].estimate.why_not or "")
+    assert audit(rows, units=False).findings[0].estimate.low is not None
+
+
+def test_candidates_are_units_beside_lists() -> None:
+    """Their abilities widen the interval, and the estimate says how many lists and candidates it is made of."""
+    rows = recurring()
+    one, two = (audit(rows, units=u).findings[0].estimate for u in (False, "candidate"))
+    assert one.value == pytest.approx(two.value)
+    assert two.high / two.low > 1.5 * one.high / one.low
+    assert two.units == {"list": 20, "candidate": 30}
+    assert "candidates recur" in two.method
+
+
+def test_candidates_who_do_not_recur_change_nothing() -> None:
+    """A person of one list is a row; and a group of three people gets no interval."""
+    rows: dict[str, Any] = recurring()
+    rows["candidate"] = np.arange(len(rows["query"])).astype(str)
+    assert audit(rows, units="candidate").findings[0].estimate.low == pytest.approx(
+        audit(rows, units=False).findings[0].estimate.low
+    )
+    few = recurring(6)
+    assert "at least 4 are needed" in (audit(few, units="candidate").findings[0].estimate.why_not or "")
+
+
+def test_candidates_that_are_alike_cost_little() -> None:
+    """Without abilities the two-way interval is at least that of the lists alone, and not twice as wide."""
+    rows = recurring()
+    rows["score"] = np.random.default_rng(1).normal(size=len(rows["score"]))
+    one, two = (audit(rows, units=u).findings[0].estimate for u in (False, "candidate"))
+    assert 0.99 <= np.log(two.high / two.low) / np.log(one.high / one.low) < 1.6
+
+
+def test_lists_with_rows_of_unknown_group_are_not_judged() -> None:
+    """Their worst case is not known: the interval of the known rows is shown with the reason."""
+    rows = queries()
+    rows["sex"][0] = None
+    found = audit(rows).findings[0]
+    assert found.verdict == "inconclusive"
+    assert "1 rows have no group" in (found.estimate.why_not or "")

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from evenhand._model import Columns, FloatArray
-from evenhand.measures.contrasts import difference, label_ratio, larger_of, mean_of, rate_gap, ratio, whole
+from evenhand.measures.contrasts import difference, larger_of, mean_of, rate_gap, ratio, share_ratio, whole
 from evenhand.measures.row import Measure, Sums
 from evenhand.stats import tails
 from evenhand.stats.histogram import Scores, auc
@@ -126,15 +126,15 @@ IMPACT = Measure(
     terms=("sel",),
     hits=lambda m: m["sel"],
     trials=whole,
-    infer=label_ratio,
+    infer=share_ratio,
     contrast="ratio",
     tolerance=0.8,
     widest=True,
     worst=True,
+    pooled=True,
     better="higher",
     reference="P(ŷ = 1) of the group ÷ that of the reference (29 CFR 1607.4 D)",
     primary=True,
-    least=1,
 )
 SELECTED = Measure(
     name="selection rate",
@@ -147,7 +147,6 @@ SELECTED = Measure(
     better="higher",
     reference="P(ŷ = 1)",
     judged=False,
-    least=1,
 )
 BASE = Measure(name="base rate", terms=("act",), hits=lambda m: m["act"], trials=whole, reference="P(y = 1)")
 TPR = Measure(

@@ -1,9 +1,8 @@
 """How two groups' sums become an inference. Each is named by the rows of measures that use it.
 
-Intervals: rates by Katz (ratio; Miettinen–Nurminen at the edges) and Newcombe (difference), means by Welch,
-AUC by DeLong, correlations by Fisher's z and Zou, everything else by the delta method on the moments
-(influence functions), ratios on the log scale. Selection at a quantile of the sample fixes both margins of
-the table, so its p-value is Fisher's.
+Intervals: rates by Miettinen–Nurminen (ratio; Katz where hits are many) and Newcombe (difference), means by
+Welch, AUC by DeLong, correlations by Fisher's z and Zou, everything else by the delta method on the moments
+(influence functions), ratios on the log scale. Each p inverts the interval beside it.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from evenhand.stats import tails
 from evenhand.stats.auc import correlation_difference
 from evenhand.stats.interval import Inference, bounds, from_standard_error, quantile
 from evenhand.stats.moments import Means, Moments, Smooth, estimate, gradient
-from evenhand.stats.rates import fisher_exact, katz, miettinen_nurminen, newcombe
+from evenhand.stats.rates import katz, miettinen_nurminen, newcombe
 
-MOST_FISHER = 100_000
-"""Rows up to which Fisher's test is exact; beyond, the score test agrees with it."""
+MANY_HITS = 30
+"""Hits of either group from which Katz's closed form takes the place of the score interval."""
 FEWEST_UNITS = 4
 """Units of a side below which a variance over units says nothing."""
 
@@ -161,9 +160,11 @@ def _from_parts(
 def from_log(found: Inference) -> Inference:
     """An inference about a logarithm as one about the ratio; its standard error stays that of the
     logarithm."""
-    back = {
-        k: None if (v := getattr(found, k)) is None else float(np.exp(v)) for k in ("value", "low", "high")
-    }
+    with np.errstate(over="ignore"):  # an end without bound is None
+        back = {
+            k: None if (v := getattr(found, k)) is None else float(np.exp(v))
+            for k in ("value", "low", "high")
+        }
     return found.with_(**back, detail={**found.detail, "scale_of_se": "log"})
 
 
@@ -299,28 +300,30 @@ def counts_of(row: Measure, m: Moments) -> Rate:
 
 
 def rate_difference(one: Rate, two: Rate, level: float) -> Inference:
-    """Difference of two rates: Newcombe's interval, the pooled score test."""
+    """Difference of two rates: Newcombe's interval, and the p that inverts it."""
     return newcombe(*one[:2], *two[:2], level=level, df=shared_df(one, two))
 
 
-def rate_ratio(one: Rate, two: Rate, level: float, *, exact: bool) -> Inference:
-    """Ratio of two rates: Katz's interval, Miettinen–Nurminen's where a rate is 0 or 1.
-
-    Args:
-        exact: p of counts by Fisher's test, for margins that are fixed by design; else the pooled score test.
-    """
+def rate_ratio(one: Rate, two: Rate, level: float) -> Inference:
+    """Ratio of two rates: Miettinen–Nurminen's score interval and test where hits are few, else Katz's."""
     (x, n), (y, m) = one[:2], two[:2]
     df = shared_df(one, two, log=True)
-    found = katz(x, n, y, m, level=level, df=df)
-    if found.low is None and n > 0 and m > 0 and y > 0:
-        found = miettinen_nurminen(x, n, y, m, level=level, df=df)
+    plain = katz(x, n, y, m, level=level, df=df)
+    if not (n > 0 and m > 0):
+        return plain.with_(why_not="a group has no rows", p_value=None)
+    if plain.low is not None and min(x, y) >= MANY_HITS:
+        return plain
+    found = miettinen_nurminen(x, n, y, m, level=level, df=df)
     if found.value is None:
-        why = "nobody in the reference is selected" if n > 0 and m > 0 else "a group has no rows"
-        return found.with_(why_not=why, p_value=None)
-    use = exact and one.whole and two.whole and n + m <= MOST_FISHER
-    p = fisher_exact(int(x), int(n), int(y), int(m)) if use else newcombe(x, n, y, m, df=df).p_value
-    method = f"{found.method}; p by {'Fisher’s exact test' if use else 'the pooled score test'}"
-    return found.with_(p_value=p, method=method)
+        return found.with_(why_not="nobody in the reference is selected")
+    return _with_scale(found, plain)
+
+
+def _with_scale(found: Inference, plain: Inference) -> Inference:
+    """The inference with the standard error of the log ratio, from which power is computed."""
+    if plain.se is None or found.low is None:
+        return found
+    return found.with_(se=plain.se, df=plain.df, detail={**found.detail, **plain.detail})
 
 
 def log_rate(x: float, n: float) -> tuple[float, float]:
@@ -335,37 +338,19 @@ def _rates(row: Measure, a: Moments, b: Moments) -> tuple[Rate, Rate]:
     return counts_of(row, a), counts_of(row, b)
 
 
-def selection_ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    """Ratio of two rates above a quantile of the sample: both margins of the table are fixed, so p is
-    Fisher's."""
-    found = rate_ratio(*_rates(row, a.moments, b.moments), level, exact=True)
-    return _unless_few(found, a, b)
-
-
-def selection_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    """Difference of two rates above a quantile of the sample: Newcombe's interval, Fisher's p."""
-    one, two = _rates(row, a.moments, b.moments)
-    found = share_gap(row, a, b, level, seed)
-    if (
-        one.whole
-        and two.whole
-        and one.trials > 0
-        and two.trials > 0
-        and one.trials + two.trials <= MOST_FISHER
-    ):
-        p = fisher_exact(int(one.hits), int(one.trials), int(two.hits), int(two.trials))
-        return found.with_(p_value=p, method="Newcombe's hybrid score interval; p by Fisher’s exact test")
-    return found
+def share_ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    """Ratio of two shares of all rows, see `rate_ratio`."""
+    return _unless_few(row, rate_ratio(*_rates(row, a.moments, b.moments), level), a, b)
 
 
 def share_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    """Difference of two shares of all rows: Newcombe's interval, the pooled score test."""
-    return _unless_few(rate_difference(*_rates(row, a.moments, b.moments), level), a, b)
+    """Difference of two shares of all rows: Newcombe's interval, and the p that inverts it."""
+    return _unless_few(row, rate_difference(*_rates(row, a.moments, b.moments), level), a, b)
 
 
-def _unless_few(found: Inference, a: Sums, b: Sums) -> Inference:
-    """The value alone where the rows of a side belong to too few units."""
-    why = few_units(a.moments, b.moments)
+def _unless_few(row: Measure, found: Inference, a: Sums, b: Sums) -> Inference:
+    """The value alone where a side has too few rows, or its rows belong to too few units."""
+    why = _why(row, a.moments, b.moments)
     return found if why is None else described(found, why)
 
 
@@ -380,7 +365,7 @@ def log_share(row: Measure, m: Moments) -> tuple[float, float]:
 
 
 def rate_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    """Difference of two rates, each of its own trials: Newcombe's interval and the score test."""
+    """Difference of two rates, each of its own trials: Newcombe's interval, and the p that inverts it."""
     why = _why(row, a.moments, b.moments)
     one, two = _rates(row, a.moments, b.moments)
     if why is not None:
@@ -388,16 +373,6 @@ def rate_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inferen
         value = x / n - y / m if min(n, m) > 1e-9 else None
         return Inference(value=value, level=level, method="Newcombe", why_not=why)
     return rate_difference(one, two, level)
-
-
-def label_ratio(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    """Ratio of two rates of labels: Katz's interval; Fisher's p where numbers are small, else the score
-    test."""
-    one, two = _rates(row, a.moments, b.moments)
-    (x, n), (y, m) = one[:2], two[:2]
-    rate, fewest = (x + y) / max(n + m, 1e-9), min(n, m)
-    small = n + m < 30 or min(rate * fewest, (1 - rate) * fewest) < 5
-    return _unless_few(rate_ratio(one, two, level, exact=small), a, b)
 
 
 def larger_of(

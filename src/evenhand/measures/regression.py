@@ -17,9 +17,8 @@ from evenhand.measures.contrasts import (
     difference,
     joint,
     ratio,
-    selection_gap,
-    selection_ratio,
     share_gap,
+    share_ratio,
 )
 from evenhand.measures.row import Measure, Sums
 from evenhand.stats import tails
@@ -27,6 +26,13 @@ from evenhand.stats.distance import wasserstein_test
 from evenhand.stats.histogram import auc, kolmogorov_smirnov
 from evenhand.stats.interval import Inference
 from evenhand.stats.moments import Means
+
+
+def pinball_loss(c: Columns) -> FloatArray:
+    """max(τ(y − ŷ), (τ − 1)(y − ŷ)) of each row."""
+    over = c["y_true"] - c["y_pred"]
+    return np.asarray(np.maximum(c["tau"] * over, (c["tau"] - 1) * over))
+
 
 TERMS: Mapping[str, Callable[[Columns], FloatArray]] = {
     "p": lambda c: c["y_pred"],
@@ -38,9 +44,8 @@ TERMS: Mapping[str, Callable[[Columns], FloatArray]] = {
     "covered": lambda c: ((c["y_low"] <= c["y_true"]) & (c["y_true"] <= c["y_high"])).astype(float),
     "width": lambda c: c["y_high"] - c["y_low"],
     "exposure": lambda c: c["exposure"],
-    "pinball": lambda c: np.maximum(
-        c["tau"] * (c["y_true"] - c["y_pred"]), (c["tau"] - 1) * (c["y_true"] - c["y_pred"])
-    ),
+    "pinball": lambda c: pinball_loss(c),
+    "pinball²": lambda c: pinball_loss(c) ** 2,
 }
 """Per-row terms. Squared errors follow from yy, yp and pp."""
 
@@ -103,21 +108,22 @@ def at_quantile(q: float) -> tuple[Measure, Measure]:
             key="disparate impact",
             terms=(term,),
             of=lambda m: m[term],
-            infer=selection_ratio,
+            infer=share_ratio,
             contrast="ratio",
             tolerance=0.8,
             widest=True,
             worst=True,
             pooled=True,
             better="higher",
-            reference="P(ŷ > Q) of the group ÷ that of the reference (29 CFR 1607.4 D); Katz et al. (1978)",
+            reference="P(ŷ > Q) of the group ÷ that of the reference (29 CFR 1607.4 D); Miettinen & Nurminen"
+            " (1985)",
         ),
         Measure(
             name=f"selection rate above q={q:g}",
             key="selection rate",
             terms=(term,),
             of=lambda m: m[term],
-            infer=selection_gap,
+            infer=share_gap,
             tolerance=0.1,
             judged=False,
             better="higher",
@@ -316,6 +322,7 @@ WIDTH = Measure(
 PINBALL = Measure(
     name="pinball loss",
     terms=("pinball",),
+    shape=tails.of_pinball,
     of=lambda m: m["pinball"],
     infer=ratio,
     contrast="ratio",

@@ -396,10 +396,10 @@ def _dimension_parts(d: Dimension, means: FloatArray, alike: bool = True) -> lis
     return nested_parts(parts, sizes.tolist()) if alike else parts
 
 
-def nested_parts(parts: Sequence[Component], sizes: Sequence[int]) -> list[Component]:
-    """The parts of a dimension that is nested in the two groups; one where a small group stands beside a
-    large one."""
-    return [_guarded(parts)] if min(sizes) < 10 and max(sizes) > 2 * min(sizes) else list(parts)
+def nested_parts(parts: Sequence[Component], sizes: Sequence[int], small: int = 10) -> list[Component]:
+    """The parts of a dimension that is nested in the two groups; one where a small group (of fewer than
+    `small`) stands beside a large one."""
+    return [_guarded(parts)] if min(sizes) < small and max(sizes) > 2 * min(sizes) else list(parts)
 
 
 def _cap(part: Component, total: float) -> float:

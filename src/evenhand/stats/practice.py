@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand._model import FloatArray
 from evenhand.stats.interval import Inference
 from evenhand.stats.rates import fisher_exact, katz, miettinen_nurminen
 
@@ -83,3 +84,50 @@ def four_fifths(x: float, n: float, y: float, m: float, *, level: float = 0.95) 
         small=total < SMALL_N or min(expected) < SMALL_EXPECTED,
         interval=interval,
     )
+
+
+def impact_ratio_bounds(
+    hits: FloatArray, every: FloatArray, unknown: tuple[float, float]
+) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest ratio of each category's rate to the highest, whichever category the unknown are of.
+
+    Lowest: all unknown who were not selected are of this category, all who were are of the other one that
+    thereby gets the highest rate. Highest: all selected are of this one, the others are spread over the
+    categories with higher rates until these are equal.
+
+    Args:
+        hits, every: (k,) selected, and all, of each category. unknown: (all, selected) of unknown category.
+
+    Returns:
+        (k,) each; NaN where the highest rate is 0 or the category is empty.
+
+    Source: Manski (1990), Nonparametric bounds on treatment effects.
+
+    >>> low, high = impact_ratio_bounds(np.array([30.0, 40.0]), np.array([100.0, 100.0]), (10.0, 5.0))
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.667, 1.0], [0.875, 1.0])
+    """
+    x, n = np.asarray(hits, dtype=float), np.asarray(every, dtype=float)
+    selected, rejected = unknown[1], unknown[0] - unknown[1]
+    low, high = np.full(len(x), np.nan), np.full(len(x), np.nan)
+    with np.errstate(all="ignore"):
+        for i in np.flatnonzero(n > 0):
+            others = np.flatnonzero((n > 0) & (np.arange(len(x)) != i))
+            least, most = x[i] / (n[i] + rejected), (x[i] + selected) / (n[i] + selected)
+            best = float(np.max((x[others] + selected) / (n[others] + selected), initial=least))
+            low[i] = least / best if best > 0 else np.nan
+            best = _levelled(x[others], n[others], rejected)
+            high[i] = min(1.0, most / best) if best > 0 else 1.0 if most > 0 else np.nan
+    return low, high
+
+
+def _levelled(x: FloatArray, n: FloatArray, rejected: float) -> float:
+    """The highest rate that so many more rejected, given to those with the highest rates, leave."""
+    if not len(x) or not x.max(initial=0.0) > 0:
+        return 0.0
+    low, high = 0.0, float((x / n).max())
+    for _ in range(100):
+        middle = (low + high) / 2
+        needed = float(np.maximum(x / max(middle, 1e-300) - n, 0.0).sum())
+        low, high = (middle, high) if needed > rejected else (low, middle)
+    return high

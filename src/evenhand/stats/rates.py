@@ -13,7 +13,8 @@ from evenhand._model import FloatArray
 from evenhand.stats.interval import Inference, bounds, check_level, from_standard_error, quantile, tail
 
 
-def _counts(hits: float, n: float) -> None:
+def check_counts(hits: float, n: float) -> None:
+    """UsageError (`bad-counts`) unless 0 ≤ hits ≤ n."""
     if not (0 <= hits <= n) or not np.isfinite(n):
         raise UsageError(
             "bad-counts", "a count of hits must lie between 0 and the number of trials", given=(hits, n)
@@ -40,15 +41,21 @@ def wilson(hits: float, n: float, *, level: float = 0.95, df: float | None = Non
     (0.8, 0.4902, 0.9433)
     """
     check_level(level)
-    _counts(hits, n)
+    check_counts(hits, n)
     if n == 0:
         return _no_trials("Wilson", level)
     z, p = quantile(0.5 + level / 2, df), hits / n
-    middle, below = p + z**2 / (2 * n), 1 + z**2 / n
-    reach = z * float(np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)))
-    low = 0.0 if hits == 0 else (middle - reach) / below
-    high = 1.0 if hits == n else (middle + reach) / below
+    lowest, highest = _score_ends(p, n, z)
+    low = 0.0 if hits == 0 else lowest
+    high = 1.0 if hits == n else highest
     return Inference(value=p, low=max(0.0, low), high=min(1.0, high), level=level, method="Wilson")
+
+
+def _score_ends(p: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's ends of a share p of n at a normal (or t) quantile z."""
+    middle, below = p + z * z / (2 * n), 1 + z * z / n
+    reach = z * float((p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5)
+    return (middle - reach) / below, (middle + reach) / below
 
 
 def clopper_pearson(hits: int, n: int, *, level: float = 0.95) -> Inference:
@@ -63,7 +70,7 @@ def clopper_pearson(hits: int, n: int, *, level: float = 0.95) -> Inference:
     (0.4439, 0.9748)
     """
     check_level(level)
-    _counts(hits, n)
+    check_counts(hits, n)
     if n == 0:
         return _no_trials("Clopper–Pearson", level)
     low, high = _exact_bounds(hits, n, level)
@@ -80,7 +87,7 @@ def _exact_bounds(hits: int, n: int, level: float) -> tuple[float, float]:
 def newcombe(
     hits_a: float, n_a: float, hits_b: float, n_b: float, *, level: float = 0.95, df: float | None = None
 ) -> Inference:
-    """p_a − p_b with the hybrid score interval (Newcombe 1998, method 10); p from the pooled score test.
+    """p_a − p_b with the hybrid score interval (Newcombe 1998, method 10); p inverts it.
 
     Args:
         df: as in `wilson`.
@@ -92,7 +99,7 @@ def newcombe(
     >>> round(i.value, 4), round(i.low, 4), round(i.high, 4)
     (0.2, 0.0524, 0.3339)
     """
-    method = "Newcombe's hybrid score interval, pooled score test"
+    method = "Newcombe's hybrid score interval, and the p that inverts it"
     if n_a == 0 or n_b == 0:
         return _no_trials(method, check_level(level))
     one, two = wilson(hits_a, n_a, level=level, df=df), wilson(hits_b, n_b, level=level, df=df)
@@ -104,17 +111,29 @@ def newcombe(
         value=d,
         low=d - float(np.hypot(p1 - l1, u2 - p2)),
         high=d + float(np.hypot(u1 - p1, p2 - l2)),
-        p_value=_pooled_p(hits_a, n_a, hits_b, n_b, df),
+        p_value=_hybrid_p(hits_a, n_a, hits_b, n_b, df),
         level=level,
         method=method,
     )
 
 
-def _pooled_p(hits_a: float, n_a: float, hits_b: float, n_b: float, df: float | None = None) -> float | None:
-    pooled = (hits_a + hits_b) / (n_a + n_b)
-    se = float(np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b)))
-    # Nobody or everybody selected in both groups: the data hold no evidence against equality.
-    return tail((hits_a / n_a - hits_b / n_b) / se, df) if se > 0 else 1.0
+def _hybrid_p(hits_a: float, n_a: float, hits_b: float, n_b: float, df: float | None = None) -> float:
+    """The p at whose level Newcombe's interval just reaches 0, √((p₁ − l₁)² + (u₂ − p₂)²) = |p₁ − p₂|."""
+    one, two = (hits_a / n_a, n_a), (hits_b / n_b, n_b)
+    if one[0] == two[0]:
+        return 1.0
+    (p, n), (q, m) = (one, two) if one[0] > two[0] else (two, one)
+
+    def short(z: float) -> float:
+        """How far the interval at this quantile stays from 0."""
+        (low, _), (_, high) = _score_ends(p, n, z), _score_ends(q, m, z)
+        down, up = p - low, high - q
+        return float(np.hypot(down, up)) - (p - q)
+
+    far = 1.0
+    while short(far) <= 0 and far < 1e6:
+        far *= 2
+    return tail(root(short, far, 0.0), df)
 
 
 def katz(
@@ -137,8 +156,8 @@ def katz(
     (0.8232, 0.602, 1.125)
     """
     check_level(level)
-    _counts(hits_a, n_a)
-    _counts(hits_b, n_b)
+    check_counts(hits_a, n_a)
+    check_counts(hits_b, n_b)
     method = "Katz's log interval of a ratio of rates"
     if n_a == 0 or n_b == 0:
         return _no_trials(method, level)
@@ -151,7 +170,8 @@ def katz(
     if variance <= 0:
         return Inference(value=ratio, level=level, method=method, why_not="both rates are 1")
     log, se = float(np.log(ratio)), float(np.sqrt(variance))
-    low, high = (float(np.exp(bound)) for bound in bounds(log, se, df=df, level=level))
+    with np.errstate(over="ignore"):
+        low, high = (float(np.exp(bound)) for bound in bounds(log, se, df=df, level=level))
     on = from_standard_error(log, se, df=df, level=level, method=method)
     return on.with_(value=ratio, low=low, high=high, detail={"scale_of_se": "log"})
 
@@ -184,15 +204,16 @@ def miettinen_nurminen(
     (0.0, 0.0, 0.705)
     """
     check_level(level)
-    _counts(hits_a, n_a)
-    _counts(hits_b, n_b)
+    check_counts(hits_a, n_a)
+    check_counts(hits_b, n_b)
     if kind not in ("ratio", "difference"):
         raise UsageError("bad-kind", "unknown contrast", given=kind, available=["ratio", "difference"])
     method = f"Miettinen–Nurminen score interval of a {kind}"
     if n_a == 0 or n_b == 0:
         return _no_trials(method, level)
     if kind == "ratio" and hits_b == 0:
-        return Inference(level=level, method=method, why_not="the reference's rate is 0")
+        known = tail(_score_ratio(1.0, hits_a, n_a, hits_b, n_b), df)
+        return Inference(level=level, p_value=known, method=method, why_not="the reference's rate is 0")
     p, q = hits_a / n_a, hits_b / n_b
     value = p / q if kind == "ratio" else p - q
     score = _score_ratio if kind == "ratio" else _score_difference
@@ -202,35 +223,45 @@ def miettinen_nurminen(
         return sign * score(contrast, hits_a, n_a, hits_b, n_b) - z
 
     if kind == "ratio":
-        low = 0.0 if hits_a == 0 else _root(lambda t: outside(np.exp(t), 1.0), -20.0, float(np.log(value)))
+        low = 0.0 if hits_a == 0 else root(lambda t: outside(np.exp(t), 1.0), -20.0, float(np.log(value)))
         if hits_a > 0:
             low = float(np.exp(low))
         start = float(np.log(value)) if value > 0 else -20.0
-        high = float(np.exp(_root(lambda t: outside(np.exp(t), -1.0), 20.0, start)))
+        high = float(np.exp(root(lambda t: outside(np.exp(t), -1.0), 20.0, start)))
     else:
         edge = 1 - 1e-9
-        low = -1.0 if outside(-edge, 1.0) <= 0 else _root(lambda t: outside(t, 1.0), -edge, value)
-        high = 1.0 if outside(edge, -1.0) <= 0 else _root(lambda t: outside(t, -1.0), edge, value)
+        low = -1.0 if outside(-edge, 1.0) <= 0 else root(lambda t: outside(t, 1.0), -edge, value)
+        high = 1.0 if outside(edge, -1.0) <= 0 else root(lambda t: outside(t, -1.0), edge, value)
     return Inference(
         value=value,
         low=low,
         high=high,
-        p_value=_pooled_p(hits_a, n_a, hits_b, n_b, df),
+        p_value=tail(score(1.0 if kind == "ratio" else 0.0, hits_a, n_a, hits_b, n_b), df),
         level=level,
         method=method,
     )
 
 
-def _root(f: Callable[[float], float], out: float, inside: float) -> float:
-    """Where f changes sign between `out` (positive) and `inside` (not positive), by bisection."""
-    for _ in range(200):
+def root(f: Callable[[float], float], out: float, inside: float) -> float:
+    """Where f changes sign between `out` (positive) and `inside` (not positive).
+
+    Secants, with a bisection every third step, so that it ends whatever f does.
+
+    >>> round(root(lambda x: x * x - 2, 4.0, 0.0), 9)
+    1.414213562
+    """
+    above, below = f(out), f(inside)
+    for step in range(200):
         middle = (out + inside) / 2
-        if f(middle) > 0:
-            out = middle
+        if step % 3 != 2 and np.isfinite(above) and np.isfinite(below) and above > below:
+            middle = out - above * (out - inside) / (above - below)
+        value = f(middle)
+        if value > 0:
+            out, above, below = middle, value, below / 2 if step % 3 != 2 else below
         else:
-            inside = middle
-        if abs(out - inside) < 1e-12:
-            break
+            inside, below, above = middle, value, above / 2 if step % 3 != 2 else above
+        if abs(out - inside) < 1e-12 or value == 0.0 or abs(value) < 1e-14:
+            return middle
     return (out + inside) / 2
 
 
@@ -241,9 +272,11 @@ def _score_ratio(ratio: float, x: float, n: float, y: float, m: float) -> float:
     a, b, c = total * ratio, -(n * ratio + x + m + y * ratio), x + y
     q = (-b - np.sqrt(max(b * b - 4 * a * c, 0.0))) / (2 * a)
     p = min(ratio * q, 1.0)
-    variance = (p * (1 - p) / n + ratio**2 * q * (1 - q) / m) * total / (total - 1)
+    variance = (p * (1 - p) / n + ratio**2 * q * (1 - q) / m) * total / max(total - 1, 0.5)
     gap = x / n - ratio * y / m
-    return float(gap / np.sqrt(variance)) if variance > 1e-300 else float(np.sign(gap)) * np.inf
+    return (
+        float(gap / np.sqrt(variance)) if variance > 1e-300 else float(np.sign(gap) * np.inf) if gap else 0.0
+    )
 
 
 def _score_difference(d: float, x: float, n: float, y: float, m: float) -> float:
@@ -251,9 +284,11 @@ def _score_difference(d: float, x: float, n: float, y: float, m: float) -> float
     total = n + m
     q = _restricted_reference(d, x, n, y, m)
     p = min(max(q + d, 0.0), 1.0)
-    variance = (p * (1 - p) / n + q * (1 - q) / m) * total / (total - 1)
+    variance = (p * (1 - p) / n + q * (1 - q) / m) * total / max(total - 1, 0.5)
     gap = x / n - y / m - d
-    return float(gap / np.sqrt(variance)) if variance > 1e-300 else float(np.sign(gap)) * np.inf
+    return (
+        float(gap / np.sqrt(variance)) if variance > 1e-300 else float(np.sign(gap) * np.inf) if gap else 0.0
+    )
 
 
 def _restricted_reference(d: float, x: float, n: float, y: float, m: float) -> float:
@@ -287,8 +322,8 @@ def fisher_exact(hits_a: int, n_a: int, hits_b: int, n_b: int) -> float:
     >>> round(fisher_exact(3, 10, 8, 10), 4)
     0.0698
     """
-    _counts(hits_a, n_a)
-    _counts(hits_b, n_b)
+    check_counts(hits_a, n_a)
+    check_counts(hits_b, n_b)
     hits, total = hits_a + hits_b, n_a + n_b
     first, last = max(0, hits - n_b), min(hits, n_a)
 
@@ -344,7 +379,7 @@ def mcnemar_exact(b: int, c: int, *, level: float = 0.95) -> Inference:
     >>> i.value, round(i.p_value, 4), round(i.low, 3)
     (5.0, 0.0386, 1.066)
     """
-    _counts(b, b + c)
+    check_counts(b, b + c)
     method = "exact McNemar, Clopper–Pearson odds"
     if b + c == 0:
         return Inference(level=check_level(level), method=method, why_not="no discordant pair")

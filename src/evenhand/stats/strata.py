@@ -41,7 +41,8 @@ def mantel_haenszel_ratio(
             value=top / below, level=level, method=method, why_not="everyone is selected in both groups"
         )
     log, se = float(np.log(top / below)), float(np.sqrt(variance))
-    low, high = (float(np.exp(v)) for v in bounds(log, se, level=level))
+    with np.errstate(over="ignore"):
+        low, high = (float(np.exp(v)) for v in bounds(log, se, level=level))
     on = from_standard_error(log, se, level=level, method=method)
     return on.with_(value=top / below, low=low, high=high, detail={"scale_of_se": "log"})
 

@@ -59,6 +59,11 @@ def of_absolute_errors(m: Moments) -> Pair:
     return shape(m, SQUARED_ERROR, {"ae": 1.0})
 
 
+def of_pinball(m: Moments) -> Pair:
+    """Shape of the pinball loss, whose square is a term of its own."""
+    return shape(m, {"pinball²": 1.0}, {"pinball": 1.0})
+
+
 def of_score_bias(m: Moments) -> Pair:
     """Shape of s − y for a score s and an outcome of 0 or 1."""
     return shape(m, {"ss": 1.0, "sy": -2.0, "act": 1.0}, {"s": 1.0, "act": -1.0})

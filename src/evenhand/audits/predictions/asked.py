@@ -166,10 +166,6 @@ def task_of(task: Task, given: Head) -> Task:
     named = given.named
     if named.lists is not None and task in ("regression", "classification"):
         raise UsageError("lists", "ranked lists belong to a ranking", given=task, expected='task="ranking"')
-    if named.lists is not None and named.unit is not None:
-        raise UsageError(
-            "units", "ranked lists are the units of their audit: it takes no others", given=named.unit
-        )
     if task not in TASKS:
         raise UsageError("unknown-task", "no such task", given=task, available=TASKS)
     if task != "auto":

@@ -4,10 +4,10 @@ group."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,14 @@ from evenhand.audits.predictions.rows import Chosen, Rows
 from evenhand.measures.regression import TERMS, selected_term, term_matrix
 from evenhand.stats.grouped_order import Ordered, distinct, in_order, scores_of
 from evenhand.stats.histogram import Scores, ordered_quantile
+from evenhand.stats.missing_groups import Unlabelled
 from evenhand.stats.moments import Moments, moments_by_part, moments_of_units, with_indicators
 
 MOST_GRID = 30_000_000
 """Grid points × groups held at once; beyond, scores are counted in bins and the error is stated."""
 BINS = 1 << 16
+Loose: TypeAlias = Mapping[str, Unlabelled]
+"""Rows without a group, for each class that is held against the rest; of numbers under no name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,18 +55,23 @@ class Cell:
 
     Args:
         label: whose rows they are. moments: of all rows; `top` of those above the top threshold. scores: on
-            the scale's grid.
+            the scale's grid. unlabelled: rows that may be of this group too, since nobody knows theirs.
     """
 
     label: Label
     moments: Moments
     top: Moments
     scores: Scores
+    unlabelled: Unlabelled | None = None
 
     @property
     def n(self) -> int:
         """Rows."""
         return self.moments.n
+
+    def beside(self, rest: Loose) -> Self:
+        """The cell, with the rows that may be of its group too."""
+        return replace(self, unlabelled=rest.get(""))
 
     def __add__(self, other: Cell) -> Cell:
         return Cell(
@@ -120,7 +128,7 @@ def term_names(columns: Sequence[str], quantiles: Sequence[float]) -> tuple[str,
         if "y_low" in columns:
             names.append("covered")
         if "tau" in columns:
-            names.append("pinball")
+            names += ["pinball", "pinball²"]
     if "y_low" in columns:
         names.append("width")
     if "exposure" in columns:
@@ -209,6 +217,23 @@ def cells_of(
         return _cells(made, _without_gaps(groups.factor), labels, slice(None), ordered)
     rows = np.flatnonzero(within & (codes >= 0))
     return _cells(made, codes[rows], labels, rows)
+
+
+def loose_of(made: Counted, groups: Grouped, within: BoolArray | None = None) -> Loose:
+    """The rows whose level is not known."""
+    unknown = groups.factor.codes < 0
+    rows = np.flatnonzero(unknown if within is None else unknown & within)
+    if not len(rows):
+        return {}
+    found = Unlabelled(
+        names=made.scale.terms,
+        n=len(rows),
+        terms=made.terms[:, rows],
+        weight=None if made.weight is None else made.weight[rows],
+        unit=None if made.unit is None else made.unit[rows],
+        top=made.in_top[rows],
+    )
+    return {"": found}
 
 
 def cell(made: Counted, rows: npt.NDArray[np.intp], label: Label) -> Cell:

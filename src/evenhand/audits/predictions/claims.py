@@ -6,18 +6,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
-from evenhand._compare import Claim, claim_of
+from evenhand._compare import Claim, Spread, claim_of
 from evenhand._declared import Declared
 from evenhand.audits.predictions.cells import Cell, Scale
 from evenhand.audits.predictions.class_cells import ClassCell
 from evenhand.measures import classification as labels
 from evenhand.measures import regression as numbers
 from evenhand.measures.contrasts import counts_of, difference, hits, log_rate, log_share
-from evenhand.measures.row import Measure, compare
+from evenhand.measures.row import Measure, compare, statistic
 from evenhand.stats.interval import Inference
+from evenhand.stats.missing_groups import Bounded
 from evenhand.stats.moments import Moments, estimate
 from evenhand.stats.strata import mantel_haenszel_ratio, pooled_difference
 
@@ -42,13 +44,20 @@ def number_claims(
             pooled=_pooled(row),
             widest=row.widest,
             worst=row.worst,
+            spread=partial(_spread, row),
         )
         for row in rows
     ]
     share = f"top {100 * (1 - scale.top):.3g} %"
     top = [
         claim_of(
-            row, declared, partial(_of_top, row, declared.seed), units=sizes, given=share, counts=_in_top
+            row,
+            declared,
+            partial(_of_top, row, declared.seed),
+            units=sizes,
+            given=share,
+            counts=_in_top,
+            spread=partial(_spread_of_top, row),
         )
         for row in (_top(row) for row in rows if row.top)
     ]
@@ -76,8 +85,10 @@ def label_claims(known: Collection[str], declared: Declared) -> list[Claim[Class
             _infer(row, declared.seed),
             units={},
             alone=_alone_rate(row),
+            pooled=_pooled(row),
             widest=row.widest,
             worst=row.worst,
+            spread=partial(_spread, row),
         )
         for row in rows
     ]
@@ -112,6 +123,53 @@ def _of_top(row: Measure, seed: int, a: Cell, b: Cell, level: float) -> Inferenc
 
 def _in_top(c: Cell) -> int:
     return c.top.n
+
+
+# --- rows whose group is not known
+
+
+C = TypeVar("C", bound=Cell)
+
+
+def problem_of(row: Measure, a: Cell, b: Cell, *, top: bool = False) -> Bounded | None:
+    """What rows without a group can make of a measure; None where there are none, or where it is no smooth
+    function of the sums."""
+    rest = a.unlabelled or b.unlabelled
+    smooth = row.together is not None or row.of is not None or row.hits is not None
+    if rest is None or rest.terms is None or not smooth or not set(row.terms) <= set(rest.names):
+        return None
+    if top and rest.top is not None:
+        rest = rest.only(rest.top)
+    one, two = (c.top if top else c.moments for c in (a, b))
+    return Bounded(
+        contrast=lambda x, y, n, m: statistic(row, x, y, (n, m)), terms=row.terms, a=one, b=two, rest=rest
+    )
+
+
+def _spread(row: Measure, a: C, b: C, *, top: bool = False) -> Spread[C] | None:
+    """The two sides with the rows without a group put into them, at the lowest and the highest."""
+    rest, problem = a.unlabelled or b.unlabelled, problem_of(row, a, b, top=top)
+    if rest is None:
+        return None
+    if problem is None:
+        return Spread(rows=rest.n)
+    if not problem.rest.n:
+        return None
+    ends = []
+    for up in (False, True):
+        found = problem.extreme(up=up)
+        if found is None:
+            return Spread(rows=rest.n)
+        parts = (found.a, found.b)
+        moved = [
+            replace(c, top=m) if top else replace(c, moments=m) for c, m in zip((a, b), parts, strict=True)
+        ]
+        ends.append((moved[0], moved[1]))
+    return Spread(rows=problem.rest.n, low=ends[0], high=ends[1])
+
+
+def _spread_of_top(row: Measure, a: Cell, b: Cell) -> Spread[Cell] | None:
+    return _spread(row, a, b, top=True)
 
 
 # --- what the widest gap and the pooled claim need

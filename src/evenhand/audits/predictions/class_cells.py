@@ -13,12 +13,13 @@ from evenhand._errors import DataError, UsageError
 from evenhand._labels import Attribute, Grouped, Label, groupings
 from evenhand._model import BoolArray, Factor, FloatArray, IntArray
 from evenhand.audits.predictions.batches import Large, batches, numbers_only
-from evenhand.audits.predictions.cells import BINS, EVERYONE, Cell, bin_of, scores_at
+from evenhand.audits.predictions.cells import BINS, EVERYONE, Cell, Loose, bin_of, scores_at
 from evenhand.audits.predictions.roles import Intake, Named
 from evenhand.audits.predictions.rows import Chosen, Rows, check_weights, rows_by_level
-from evenhand.audits.predictions.sources import Cells, Source, Stratum, in_memory, summed, within_of
+from evenhand.audits.predictions.sources import Cells, Finds, Source, Stratum, in_memory, summed, within_of
 from evenhand.measures import classification as cls
 from evenhand.stats.histogram import Scores
+from evenhand.stats.missing_groups import Unlabelled
 from evenhand.stats.moments import moments, moments_of_units
 
 Positive: TypeAlias = str | int | float | bool | None
@@ -78,6 +79,16 @@ class Classes:
 
     label: Label
     of: Mapping[str, ClassCell]
+
+    def beside(self, rest: Loose) -> Classes:
+        """The classes, with the rows that may be of the group too."""
+        return (
+            self
+            if not rest
+            else replace(
+                self, of={name: replace(own, unlabelled=rest[name]) for name, own in self.of.items()}
+            )
+        )
 
     def __add__(self, other: Classes) -> Classes:
         return Classes(label=self.label, of={name: own + other.of[name] for name, own in self.of.items()})
@@ -226,8 +237,7 @@ def class_cell(
     """
     part = {k: v[rows] for k, v in columns.items()}
     w = None if weight is None else weight[rows]
-    names = [n for n in cls.TERMS if set(NEEDS[n]) <= set(part)]
-    terms = np.stack([cls.TERMS[n](part) for n in names])
+    names, terms = _terms(part)
     made = moments(terms, names, w) if unit is None else moments_of_units(terms, names, unit[rows], w)
     none = Scores(values=np.zeros(1), weight=np.zeros(1), weight2=np.zeros(1), n=0)
     positives = negatives = calibration = None
@@ -250,6 +260,11 @@ def class_cell(
         negatives=negatives,
         calibration=calibration,
     )
+
+
+def _terms(part: Mapping[str, FloatArray]) -> tuple[list[str], FloatArray]:
+    names = [n for n in cls.TERMS if set(NEEDS[n]) <= set(part)]
+    return names, np.stack([cls.TERMS[n](part) for n in names])
 
 
 def calibration_sums(score: FloatArray, actual: FloatArray, weight: FloatArray | None) -> FloatArray:
@@ -280,7 +295,8 @@ def from_rows(rows: Rows, positive: Positive, *, crossing: bool) -> Labelled:
         return known[key]
 
     found = groupings(rows.groups, crossing=crossing)
-    source = in_memory(rows, found, _everyone(rows, columns), cells)
+    loose = partial(_loose, rows, columns)
+    source = in_memory(rows, found, _everyone(rows, columns), cells, loose)
     return Labelled(levels=levels, compared=compared, source=source)
 
 
@@ -314,9 +330,10 @@ def from_file(large: Large, named: Named, positive: Positive, intake: Intake) ->
     )
     parts = batches(large, named, missing=missing, labels=True, progress=progress, analysis=analysis)
 
-    def count(rows: Rows) -> tuple[Classes, Cells[Classes]]:
+    def count(rows: Rows) -> tuple[Classes, Cells[Classes], Finds]:
         columns = _columns(rows, compared)
-        return _everyone(rows, columns), partial(_classes, rows, columns, binned=True)
+        cells = partial(_classes, rows, columns, binned=True)
+        return _everyone(rows, columns), cells, partial(_loose, rows, columns)
 
     source = summed(parts, intake.crossing, count)
     return Labelled(levels=levels, compared=compared, source=source)
@@ -358,3 +375,22 @@ def _classes(
         Classes(label=same[0].label, of=dict(zip(columns, same, strict=True)))
         for same in zip(*each, strict=True)
     ]
+
+
+def _loose(
+    rows: Rows, columns: Mapping[str, Mapping[str, FloatArray]], groups: Grouped, at: Stratum
+) -> dict[str, Unlabelled]:
+    """Of each class the rows whose level is not known."""
+    unknown, within = groups.factor.codes < 0, within_of(rows, at)
+    chosen = np.flatnonzero(unknown if within is None else unknown & within)
+    found = {}
+    for name, own in columns.items() if len(chosen) else ():
+        names, terms = _terms({k: v[chosen] for k, v in own.items()})
+        found[name] = Unlabelled(
+            names=tuple(names),
+            n=len(chosen),
+            terms=terms,
+            weight=None if rows.weight is None else rows.weight[chosen],
+            unit=None if rows.unit is None else rows.unit[chosen],
+        )
+    return found

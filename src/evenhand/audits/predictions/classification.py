@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evenhand._analysis import Analysis
-from evenhand._compare import against, compare, kept, reference_of, widest, within_strata, worst_subgroup
+from evenhand._compare import against, compare, kept, reference_of, widest, worst_subgroup
 from evenhand._declared import Declared
 from evenhand._labels import Attribute
+from evenhand._strata import held_equal, say_paradox, within_strata
 from evenhand.audits.predictions.asked import Options
 from evenhand.audits.predictions.cells import all_others
 from evenhand.audits.predictions.claims import label_claims
@@ -16,8 +17,12 @@ from evenhand.audits.predictions.class_cells import ClassCell, Labelled
 from evenhand.audits.predictions.class_exhibits import add_classification, add_conditional
 from evenhand.audits.predictions.continuous import add_continuous
 from evenhand.audits.predictions.inputs import Input
+from evenhand.audits.predictions.practice.absent import add_absent
 from evenhand.audits.predictions.practice.selection import law_of_labels
+from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
 from evenhand.audits.predictions.sources import Source
+from evenhand.measures.classification import BASE, FPR, ROWS, SELECTED, TPR
+from evenhand.measures.contrasts import rate_gap
 
 
 def labels(given: Input, declared: Declared, analysis: Analysis, options: Options) -> dict[str, int]:
@@ -26,6 +31,7 @@ def labels(given: Input, declared: Declared, analysis: Analysis, options: Option
     if options.law is not None:
         law_of_labels(found, options, declared, analysis, weighted=given.named.weight is not None)
     classification(found.only(options.crossing), declared, analysis, measures=options.measures)
+    add_absent(found.source.absent, declared, analysis)
     if given.named.continuous:
         rows = given.rows(labels=True)
         favoured = rows.labels["y_pred"].is_level(found.favourable(options.positive)).astype(float)
@@ -76,7 +82,11 @@ def _attribute(
     family = str(attribute) if given is None else f"{attribute}, {given}"
     mine = claims if not attribute.crossed else [replace(c, primary=False) for c in claims]
     compare(against(cells, reference), mine, declared, analysis, family=family, given=given)
+    by_name = {c.name: c for c in mine}
+    rows = [(row, by_name[row.name]) for row in ROWS if row.name in by_name]
+    add_unlabelled(analysis, against(cells, reference), rows, attribute, declared)
     if given is None:
+        say_base_rates(against(cells, reference), analysis, declared.level)
         widest(cells, claims, declared, analysis, family=f"{attribute}, widest gap")
         if attribute.crossed:
             worst_subgroup(cells, all_others(cells), claims, declared, analysis, attribute)
@@ -90,7 +100,38 @@ def _attribute(
                 where = " and ".join(x for x in (given, f"{name}={level}") if x)
                 strata.append((where, against(own, held)))
         within_strata(strata, claims, declared, analysis, attribute)
+        if source.everyone.moments.units is None and given is None:
+            found = held_equal(strata, claims, declared, attribute, name)
+            say_paradox(found, analysis, name)
+            analysis.findings += found
         add_conditional(analysis, [c.label for c in cells], [c for _, c in within], attribute, name, given)
+
+
+def say_base_rates(pairs: Sequence[tuple[ClassCell, ClassCell]], analysis: Analysis, level: float) -> None:
+    """A note where outcomes differ, so that parity of selection and parity of errors cannot both hold.
+
+    Source: Kleinberg, Mullainathan & Raghavan (2017), Inherent trade-offs in the fair determination of risk
+    scores; Chouldechova (2017), Fair prediction with disparate impact.
+    """
+    for a, b in pairs:
+        if not {"act", "tp"} <= set(a.moments.names):
+            return
+        base, chosen, found, wrong = (rate_gap(row, a, b, level, 0) for row in (BASE, SELECTED, TPR, FPR))
+        apart = [
+            g.low is not None and g.high is not None and not g.low <= 0 <= g.high
+            for g in (chosen, found, wrong)
+        ]
+        if base.p_value is None or base.p_value >= 1 - level or apart[0] == (apart[1] or apart[2]):
+            continue
+        one, two = (c.moments.means["act"] for c in (a, b))
+        which = ("selection rates", "error rates") if apart[0] else ("error rates", "selection rates")
+        analysis.note(
+            "base-rates",
+            f"{a.label} and {b.label} differ in their {which[0]}, not evidently in their {which[1]}, and in"
+            f" their base rates, {one:.3g} and {two:.3g}: where these differ, equal selection rates and equal"
+            " error rates cannot both hold, unless the predictions say nothing. Which of the two matters is"
+            " not a question of statistics.",
+        )
 
 
 def _notice(everyone: ClassCell, label: str, analysis: Analysis) -> None:

@@ -125,7 +125,7 @@ def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
             raise made.not_streamed("an audit of units (--unit)")
         return made
     whole, named = gather(data, roles, everything=True)
-    if roles.units is not False and named.unit is None and named.lists is None:
+    if roles.units is not False and named.unit is None:
         withhold_of_copies(whole, named, intake.analysis)
     return Input(named=named, table=whole.select(named.all()), large=None, intake=intake)
 

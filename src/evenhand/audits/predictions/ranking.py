@@ -1,5 +1,5 @@
-"""Many ranked lists: the exposure that each gives to the groups in it, with the list as the unit of
-inference."""
+"""Many ranked lists: the exposure that each gives to the groups in it, with lists as the units of inference,
+and candidates where they recur."""
 
 from __future__ import annotations
 
@@ -9,18 +9,34 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._compare import against, claim_of, compare, reference_of
+from evenhand._compare import Spread, against, claim_of, compare, reference_of
 from evenhand._declared import Declared
 from evenhand._labels import Attribute, Grouped, Label, groupings
-from evenhand._model import BoolArray, Exhibit, Factor, FloatArray, Scalar
+from evenhand._model import BoolArray, Exhibit, Factor, FloatArray, IntArray, Scalar
 from evenhand.audits.predictions.rows import Rows
-from evenhand.measures.contrasts import from_log
+from evenhand.measures.contrasts import FEWEST_UNITS, from_log
 from evenhand.measures.ranking import exposure
 from evenhand.measures.regression import EXPOSURE
+from evenhand.stats.crossed import Component, combined, nested_parts
 from evenhand.stats.interval import Inference, bounds, from_standard_error
 
 FEWEST = 10
+SMALL = 30
+"""Candidates of a group below which it borrows the variance of a much larger one: exposures are skewed."""
 METHOD = "ratio of mean exposures over lists with both groups, t on the log scale, error at least by chance"
+
+
+@dataclass(frozen=True, kw_only=True)
+class People:
+    """Rows of one group in ranked lists.
+
+    Args:
+        given: (n,) exposures. lists, who: (n,) codes of the list and of the candidate.
+    """
+
+    given: FloatArray
+    lists: IntArray
+    who: IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +46,7 @@ class Listed:
     Args:
         means: (lists,) mean exposure of its members in each list, NaN where it has none. size: (lists,) its
             members. places: (lists,) variance of the exposures of all places of a list. level: (lists,) their
-            mean.
+            mean. people: its rows, where candidates recur. unlabelled: rows of unknown group.
     """
 
     label: Label
@@ -38,6 +54,8 @@ class Listed:
     size: FloatArray
     places: FloatArray
     level: FloatArray
+    people: People | None = None
+    unlabelled: int = 0
 
     @property
     def n(self) -> int:
@@ -54,10 +72,10 @@ def ranked_lists(
         lists: which list each row is of; places are counted within it.
     """
     given = exposure(rows.columns["y_pred"], lists=lists.codes)
-    claim = claim_of(EXPOSURE, declared, _exposures, units={}, given="within lists")
+    claim = claim_of(EXPOSURE, declared, _exposures, units={}, given="within lists", spread=_without_group)
     for groups in groupings(rows.groups, crossing=crossing):
         attribute = groups.attribute
-        sides = [side for side in _sides(given, lists, groups) if side.n > 0]
+        sides = [side for side in _sides(given, lists, groups, rows.unit) if side.n > 0]
         _table(analysis, attribute, sides, declared.level)
         if len(sides) < 2:
             text = f"{attribute} has {len(sides)} group with rows: there is nothing to compare."
@@ -70,15 +88,27 @@ def ranked_lists(
         analysis.note("list-weights", "Lists count alike: the case weights are not used.", warning=True)
 
 
-def _sides(given: FloatArray, lists: Factor, groups: Grouped) -> list[Listed]:
+def _without_group(a: Listed, b: Listed) -> Spread[Listed] | None:
+    """That some rows have no group; the worst case of lists is not known."""
+    rows = max(a.unlabelled, b.unlabelled)
+    return Spread(rows=rows) if rows else None
+
+
+def _sides(given: FloatArray, lists: Factor, groups: Grouped, who: IntArray | None) -> list[Listed]:
     means, size = _by_list(given, lists, groups.factor)
     whole = Factor(np.zeros(len(given), dtype=np.int32), ("",))
     (level,), (rows,) = _by_list(given, lists, whole)
     (square,), _ = _by_list((given - level[lists.codes]) ** 2, lists, whole)
     places = square * rows / np.maximum(rows - 1, 1)
+    codes = groups.factor.codes
+    people: list[People | None] = [None] * len(groups.labels)
+    if who is not None:
+        own = [np.flatnonzero(codes == i) for i in range(len(groups.labels))]
+        people = [People(given=given[r], lists=lists.codes[r], who=who[r]) for r in own]
+    unlabelled = int((codes < 0).sum())
     return [
-        Listed(label=label, means=m, size=s, places=places, level=level)
-        for label, m, s in zip(groups.labels, means, size, strict=True)
+        Listed(label=label, means=m, size=s, places=places, level=level, people=p, unlabelled=unlabelled)
+        for label, m, s, p in zip(groups.labels, means, size, people, strict=True)
     ]
 
 
@@ -127,7 +157,44 @@ def _exposures(a: Listed, b: Listed, level: float) -> Inference:
     both = np.isfinite(a.means) & np.isfinite(b.means)
     least = _by_chance(a, b, both)
     found = exposure_ratio(np.stack([a.means, b.means]), level=level, least=least)
+    if a.people is not None and b.people is not None and found.se is not None:
+        found = _of_candidates(found, (a, b), (a.people, b.people), both)
     return found.with_(detail={**found.detail, "n": tuple(int(side.size[both].sum()) for side in (a, b))})
+
+
+def _of_candidates(
+    found: Inference, sides: tuple[Listed, Listed], people: tuple[People, People], both: BoolArray
+) -> Inference:
+    """The inference over lists and over candidates, who are nested in the groups and recur in lists.
+
+    V = V_list + V_candidate − V_residual, the residual being counted in both; never less than the larger.
+    df is at most that of the fewest clusters.
+
+    Source: Cameron, Gelbach & Miller (2011), Robust inference with multiway clustering, eq. 2.7 to 2.12.
+    """
+    n, level = int(both.sum()), sides[0].level / sides[0].level[both].mean()
+    parts, residuals, counts = [], [], []
+    for side, own in zip(sides, people, strict=True):
+        mean, rows = side.means[both].mean(), both[own.lists]
+        at, who = own.lists[rows], np.unique(own.who[rows], return_inverse=True)[1]
+        moved = (own.given[rows] - mean * level[at]) / (side.size[at] * n * mean)
+        k = int(who.max(initial=-1)) + 1
+        counts.append(k)
+        sums, times = np.bincount(who, moved, k), np.bincount(who, minlength=k)
+        rest = moved - (sums / np.maximum(times, 1))[who]
+        parts.append(Component(variance=float(np.sum(sums**2)) * k / max(k - 1, 1), df=max(k - 1, 1)))
+        residuals.append(Component(variance=float(np.sum(rest**2)), df=max(len(rest) - k, 1)))
+    method = f"{METHOD}; candidates recur, two-way clustered, Satterthwaite df"
+    units = {"list": n, "candidate": sum(counts)}
+    if min(counts) < FEWEST_UNITS:
+        why = f"{min(counts)} candidates of a group; at least {FEWEST_UNITS} are needed"
+        nothing = Inference(value=found.value, level=found.level, method=method, why_not=why)
+        return nothing.with_(detail={"units": units})
+    lists = Component(variance=(found.se or 0.0) ** 2, df=n - 1)
+    whole = combined([[lists], nested_parts(parts, counts, SMALL)], residuals)
+    log, df = float(np.log(found.value or 1.0)), min(whole.df, min(n, *counts) - 1)
+    on = from_standard_error(log, float(np.sqrt(whole.variance)), df=df, level=found.level, method=method)
+    return from_log(on.with_(detail={"units": units}))
 
 
 def _by_chance(a: Listed, b: Listed, both: BoolArray) -> float:

@@ -12,15 +12,14 @@ from evenhand._compare import (
     Claim,
     against,
     compare,
-    held_equal,
     kept,
     reference_of,
     widest,
-    within_strata,
     worst_subgroup,
 )
 from evenhand._declared import Declared
 from evenhand._labels import Attribute
+from evenhand._strata import held_equal, say_paradox, within_strata
 from evenhand.audits.predictions import exhibits
 from evenhand.audits.predictions.asked import Options, Task, is_notebook
 from evenhand.audits.predictions.bootstrap import add_bootstrap
@@ -28,9 +27,11 @@ from evenhand.audits.predictions.cells import Cell, all_others
 from evenhand.audits.predictions.claims import number_claims, number_measures
 from evenhand.audits.predictions.continuous import add_continuous
 from evenhand.audits.predictions.inputs import Input
+from evenhand.audits.predictions.practice.absent import add_absent
 from evenhand.audits.predictions.practice.notebook import add_notebook
 from evenhand.audits.predictions.practice.selection import law_of_numbers, law_quantiles
 from evenhand.audits.predictions.practice.thresholds import add_suggestion
+from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
 from evenhand.audits.predictions.ranking import ranked_lists
 from evenhand.audits.predictions.sources import Compared, Numbers, Source
 from evenhand.measures.ranking import exposure
@@ -56,6 +57,7 @@ def numbers(
         if law is not None:
             law_of_numbers(found, options, declared, analysis, weighted=named.weight is not None)
         if plain:
+            add_absent(found.source.absent, declared, analysis)
             regression(found.only(options.crossing), declared, analysis, options)
     if given.large is None:
         rows = given.rows()
@@ -63,6 +65,8 @@ def numbers(
             add_notebook(analysis, rows.columns, rows.groups, declared.reference)
         elif rows.lists is not None:
             ranked_lists(rows, rows.lists, declared, analysis, crossing=options.crossing)
+        if not plain:
+            add_absent(rows.absent, declared, analysis)
         add_continuous(rows, declared, analysis, rows.columns["y_pred"])
         counts = counts or given.counts_of(rows)
     return counts
@@ -85,6 +89,10 @@ def regression(found: Numbers, declared: Declared, analysis: Analysis, options: 
         reference = reference_of(cells, attribute, declared, analysis, size=lambda c: c.moments.weight)
         own = claims if not attribute.crossed else [replace(c, primary=False) for c in claims]
         compare(against(cells, reference), own, declared, analysis, family=str(attribute))
+        plain = {c.name: c for c in own if c.given is None}
+        known = number_measures(scale, options.quantiles)
+        told = [(row, plain[row.name]) for row in known if row.name in plain]
+        add_unlabelled(analysis, against(cells, reference), told, attribute, declared)
         widest(cells, claims, declared, analysis, family=f"{attribute}, widest gap")
         if attribute.crossed:
             worst_subgroup(cells, all_others(cells), claims, declared, analysis, attribute)
@@ -126,7 +134,9 @@ def _strata(
         strata.append((f"{name}={level}", against(cells, own)))
     within_strata(strata, claims, declared, analysis, attribute)
     if source.everyone.moments.units is None:
-        analysis.findings += held_equal(strata, claims, declared, attribute, name)
+        found = held_equal(strata, claims, declared, attribute, name)
+        say_paradox(found, analysis, name)
+        analysis.findings += found
     else:
         text = f"With {name} held equal: not pooled, since a unit may have rows in several strata."
         analysis.note("units-pooled", text)

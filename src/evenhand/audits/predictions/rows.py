@@ -37,6 +37,7 @@ class Rows:
         groups, control: attribute → Factor. continuous: attribute → numbers.
         weight: case weights or None. dropped: rows left out. lists: the ranked list of each row, or None.
         unit: the unit of each row, or None where each is one.
+        absent: attribute → group → (rows without an outcome, all rows), before any is left out.
     """
 
     columns: Mapping[str, FloatArray]
@@ -48,6 +49,7 @@ class Rows:
     dropped: int = 0
     lists: Factor | None = None
     unit: IntArray | None = None
+    absent: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         first: Mapping[str, Any] = self.groups or self.columns or self.labels or self.continuous
@@ -109,6 +111,8 @@ def rows_of(
     control = {name: _group(table, name, missing, part) for name in named.control}
     keep = np.ones(table.num_rows, dtype=bool)
     for role, values in columns.items():
+        if role in ("y_pred", "y_true"):
+            _withhold_of_rounding(values, roles[role], analysis)
         keep &= _known(values, named.numeric().get(role, roles.get(role, role)), missing, analysis)
     for role, found in factors.items():
         keep &= _present(found.codes >= 0, roles[role], missing, analysis, "a label")
@@ -123,7 +127,14 @@ def rows_of(
     weight = columns.pop("weight", None)
     if weight is not None:
         check_weights(weight[keep], named.weight, part=part)
+        if not part and len(np.unique(weight[keep])) == 1:
+            analysis.note("equal-weights", f"All weights in {named.weight} are equal: they change nothing.")
+            weight = None
+    outcome = factors["y_true"].codes >= 0 if "y_true" in factors else None
+    if "y_true" in columns:
+        outcome = ~np.isnan(columns["y_true"])
     rows = Rows(
+        absent={} if outcome is None else {n: _absent(f, ~outcome) for n, f in groups.items()},
         columns={k: v for k, v in columns.items() if k not in named.continuous},
         groups=groups,
         control=control,
@@ -137,6 +148,32 @@ def rows_of(
     if not (part or keep.any()):
         raise DataError("no-rows", "no row has all the values that the audit needs", given=table.num_rows)
     return rows if keep.all() else rows.take(keep)
+
+
+def _absent(groups: Factor, missing: BoolArray) -> dict[str, tuple[int, int]]:
+    """(rows without an outcome, all rows) of each group."""
+    known, size = groups.codes >= 0, len(groups.levels)
+    every, lost = (np.bincount(groups.codes[m], minlength=size) for m in (known, known & missing))
+    return {level: (int(lost[i]), int(every[i])) for i, level in enumerate(groups.levels)}
+
+
+MOST_ROUNDED = 0.25
+"""Spacing of numbers of a size ÷ their spread, beyond which their differences are rounding."""
+
+
+def _withhold_of_rounding(values: FloatArray, name: str, analysis: Analysis) -> None:
+    """Nothing is judged where numbers are so large that they differ by little more than their rounding."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return
+    size, spread = float(np.abs(known).max()), float(np.ptp(known))
+    if spread > 0 and np.spacing(size) > MOST_ROUNDED * float(known.std()):
+        why = (
+            f"the values of {name} are near {size:.3g}, where numbers lie {np.spacing(size):.3g} apart, and"
+            f" spread over {spread:.3g} only: subtract what they have in common"
+        )
+        analysis.withheld = why
+        analysis.note("precision", f"{why[:1].upper()}{why[1:]}. No verdict is given before.", warning=True)
 
 
 def _known(values: FloatArray, name: str, missing: Missing, analysis: Analysis) -> BoolArray:

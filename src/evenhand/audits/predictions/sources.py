@@ -18,18 +18,21 @@ from evenhand.audits.predictions.cells import (
     EVERYONE,
     Cell,
     Counted,
+    Loose,
     Scale,
     bin_of,
     bins_between,
     cell,
     cells_of,
     everyone,
+    loose_of,
     prepare,
     term_names,
 )
 from evenhand.audits.predictions.roles import Intake, Named
 from evenhand.audits.predictions.rows import Rows, check_weights
 from evenhand.stats.histogram import weighted_quantile
+from evenhand.stats.missing_groups import Unlabelled, together
 
 FINE = 1 << 20
 MOST_DISTINCT = 1 << 20
@@ -46,6 +49,10 @@ class Adds(Protocol):
         """Whose rows they are."""
         ...
 
+    def beside(self, rest: Loose) -> Self:
+        """The summary, with the rows that may be of its group too."""
+        ...
+
     def __add__(self, other: Self) -> Self: ...
 
 
@@ -53,6 +60,10 @@ S = TypeVar("S", bound=Adds)
 T = TypeVar("T", bound=Adds)
 Cells: TypeAlias = Callable[[Grouped, Stratum], list[S]]
 """The summaries of the groups that have rows in a stratum."""
+Finds: TypeAlias = Callable[[Grouped, Stratum], Loose]
+"""The rows of a stratum whose group is not known."""
+MOST_LOOSE = 500_000
+"""Rows without a group that are kept of a streamed file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +73,7 @@ class Source(Generic[S]):
     Args:
         everyone: all rows, of any group or none. attributes: what is compared. cells: (attribute, stratum) →
             one summary for each group. strata: control → levels. used, left: rows that were kept, and left
-            out.
+            out. absent: attribute → group → (rows without an outcome, all rows).
     """
 
     everyone: S
@@ -71,6 +82,7 @@ class Source(Generic[S]):
     strata: Mapping[str, Sequence[str]] = field(default_factory=dict)
     used: int = 0
     left: int = 0
+    absent: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
 
     def of(self, part: Callable[[S], T]) -> Source[T]:
         """The same source of a part of each summary."""
@@ -81,6 +93,7 @@ class Source(Generic[S]):
             strata=self.strata,
             used=self.used,
             left=self.left,
+            absent=self.absent,
         )
 
     def only(self, crossing: bool) -> Source[S]:
@@ -120,53 +133,85 @@ def within_of(rows: Rows, stratum: Stratum) -> BoolArray | None:
     return None if stratum is None else rows.control[stratum[0]].is_level(stratum[1])
 
 
-def in_memory(rows: Rows, found: Sequence[Grouped], whole: S, cells: Cells[S]) -> Source[S]:
+def in_memory(rows: Rows, found: Sequence[Grouped], whole: S, cells: Cells[S], loose: Finds) -> Source[S]:
     """Summaries of rows that are held."""
     by_attribute = {g.attribute: g for g in found}
+
+    def with_rest(attribute: Attribute, stratum: Stratum) -> list[S]:
+        groups = by_attribute[attribute]
+        rest = loose(groups, stratum) if (groups.factor.codes < 0).any() else {}
+        return [c.beside(rest) if rest else c for c in cells(groups, stratum)]
+
     return Source(
         everyone=whole,
         attributes=list(by_attribute),
-        cells=lambda attribute, stratum: cells(by_attribute[attribute], stratum),
+        cells=with_rest,
         strata={name: f.levels for name, f in rows.control.items()},
         used=len(rows),
         left=rows.dropped,
+        absent=rows.absent,
     )
 
 
-def summed(parts: Iterable[Rows], crossing: bool, count: Callable[[Rows], tuple[S, Cells[S]]]) -> Source[S]:
+def summed(
+    parts: Iterable[Rows], crossing: bool, count: Callable[[Rows], tuple[S, Cells[S], Finds]]
+) -> Source[S]:
     """One pass over parts: the summaries of every attribute, and of every attribute within every stratum.
 
     Args:
-        count: rows → (the summary of all of them, those of the groups in a stratum).
+        count: rows → (the summary of all of them, those of the groups in a stratum, rows without a group).
 
     Raises:
         DataError: `no-rows`.
     """
     found: dict[tuple[Attribute, Stratum], dict[Label, S]] = {}
+    rest: dict[tuple[Attribute, Stratum], dict[str, list[Unlabelled]]] = {}
+    absent: dict[str, dict[str, tuple[int, int]]] = {}
     total: S | None = None
     used = left = 0
     for rows in parts:
         used, left = used + len(rows), left + rows.dropped
+        for name, counts in rows.absent.items():
+            sums = absent.setdefault(name, {})
+            for group, (missing, every) in counts.items():
+                before = sums.get(group, (0, 0))
+                sums[group] = before[0] + missing, before[1] + every
         if not len(rows):
             continue
-        own, cells = count(rows)
+        own, cells, loose = count(rows)
         total = own if total is None else total + own
         strata: list[Stratum] = [None]
         strata += [(name, level) for name, f in rows.control.items() for level in f.levels]
         for groups in groupings(rows.groups, crossing=crossing):
             for stratum in strata:
                 bucket = found.setdefault((groups.attribute, stratum), {})
+                for name, some in loose(groups, stratum).items():
+                    held = rest.setdefault((groups.attribute, stratum), {}).setdefault(name, [])
+                    held.append(some)
+                    if sum(part.n for part in held) > MOST_LOOSE:
+                        held[:] = [together(held, MOST_LOOSE) or some]
                 for c in cells(groups, stratum):
                     bucket[c.label] = bucket[c.label] + c if c.label in bucket else c
     if total is None:
         raise DataError("no-rows", "no row has all the values that the audit needs")
+    whole = {
+        key: {name: made for name, held in own.items() if (made := together(held, MOST_LOOSE)) is not None}
+        for key, own in rest.items()
+    }
+
+    def with_rest(attribute: Attribute, stratum: Stratum) -> list[S]:
+        key = attribute, stratum
+        every = _ordered(found.get(key, {}))
+        return [c.beside(whole[key]) for c in every] if key in whole else every
+
     return Source(
         everyone=total,
         attributes=list(dict.fromkeys(attribute for attribute, _ in found)),
-        cells=lambda attribute, stratum: _ordered(found.get((attribute, stratum), {})),
+        cells=with_rest,
         strata=_levels([stratum for _, stratum in found]),
         used=used,
         left=left,
+        absent=absent,
     )
 
 
@@ -201,7 +246,13 @@ def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Numb
 
     return Numbers(
         scale=made.scale,
-        source=in_memory(rows, found, everyone(parts), cells),
+        source=in_memory(
+            rows,
+            found,
+            everyone(parts),
+            cells,
+            lambda groups, at: loose_of(made, groups, within_of(rows, at)),
+        ),
         counted=made,
         factors={g.attribute: g.factor for g in found},
     )
@@ -262,10 +313,14 @@ def from_file(large: Large, named: Named, quantiles: Sequence[float], intake: In
 def _sums(parts: Iterator[Rows], scale: Scale, crossing: bool) -> Source[Cell]:
     """The last pass."""
 
-    def count(rows: Rows) -> tuple[Cell, Cells[Cell]]:
+    def count(rows: Rows) -> tuple[Cell, Cells[Cell], Finds]:
         made = Counted(scale=scale, columns=rows.columns, weight=rows.weight)
         whole = cell(made, np.arange(len(rows)), EVERYONE)
-        return whole, lambda groups, stratum: cells_of(made, groups, within_of(rows, stratum))
+        return (
+            whole,
+            lambda groups, stratum: cells_of(made, groups, within_of(rows, stratum)),
+            lambda groups, stratum: loose_of(made, groups, within_of(rows, stratum)),
+        )
 
     return summed(parts, crossing, count)
 

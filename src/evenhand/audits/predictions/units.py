@@ -24,6 +24,13 @@ def in_units(rows: Rows, name: str | None, analysis: Analysis) -> Rows:
     if units == len(rows):
         analysis.note("units", f"No value of {name} has two rows: the {units} rows are independent.")
         return replace(rows, unit=None)
+    if rows.lists is not None:
+        analysis.note(
+            "units",
+            f"{len(rows)} rows of lists belong to {units} values of {name}: the interval is made of lists and"
+            " of these, who recur.",
+        )
+        return rows
     analysis.note(
         "units",
         f"{len(rows)} rows belong to {units} values of {name}: intervals of means and rates are made of"
@@ -47,7 +54,10 @@ def in_units(rows: Rows, name: str | None, analysis: Analysis) -> Rows:
 def withhold_of_copies(table: pa.Table, named: Named, analysis: Analysis) -> None:
     """Nothing is judged where rows are evidently not independent and nobody has said what they belong to."""
     used, predictions = named.all(), [n for n in (named.y_score, named.y_pred) if n]
-    why = identified(table, used) or copied(table, used, predictions)
+    if named.lists is not None:
+        why = identified(table, used, fewest=2, names=True)
+    else:
+        why = identified(table, used) or copied(table, used, predictions)
     if why is not None:
         analysis.withheld = why
         analysis.note("rows-recur", f"{why[:1].upper()}{why[1:]}. No verdict is given before.", warning=True)

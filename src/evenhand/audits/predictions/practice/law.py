@@ -15,7 +15,7 @@ from evenhand._errors import UsageError
 from evenhand._labels import Attribute
 from evenhand._model import BoolArray, Exhibit, Factor, FloatArray, Scalar
 from evenhand.audits.predictions.cells import Cell
-from evenhand.stats.practice import four_fifths
+from evenhand.stats.practice import four_fifths, impact_ratio_bounds
 
 LAWS: Mapping[str, str] = {
     "ll144": "New York City Local Law 144 of 2021, 6 RCNY 5-300 and 5-301",
@@ -159,12 +159,22 @@ def ll144_table(tally: Tally, attribute: str, *, scored: bool, rule: str) -> Exh
         "impact ratio": ratio,
         "remark": ["under 2 % of applicants: left out of the impact ratios" if s else "" for s in small],
     }
+    if unknown:
+        lowest, highest = np.full((2, len(every)), np.nan)
+        kept = np.flatnonzero(~small)
+        lowest[kept], highest[kept] = impact_ratio_bounds(chosen[kept], every[kept], tally.unknown)
+        table["lowest with the unknown"], table["highest with the unknown"] = (
+            [float(v) if np.isfinite(v) else None for v in side] for side in (lowest, highest)
+        )
     note = (
         f"{LAWS['ll144']}. {rule}. Impact ratio = {name} of the category ÷ that of the category with the"
         f" highest rate. {_whole(unknown)} applicants of unknown category ({_whole(unknown_chosen)} of them"
         f" {'above the median' if scored else 'selected'}) are not in the table. The rule sets no pass"
         " mark, and neither does this table."
     )
+    if unknown:
+        note += " Lowest and highest: the impact ratio at the worst categories that the unknown may be of."
+
     return Exhibit(title=f"Local Law 144: {attribute}", columns=table, note=note)
 
 
@@ -213,7 +223,9 @@ def practice_table(
         f"{LAWS['four-fifths']}. {rule}. Ratio to {tally.levels[best]}"
         f" ({'named as the reference' if reference else 'the highest rate'}), {level:.0%} log interval. |Z|"
         " above 1.96 is the 5 % level; under 30 people or an expected count under 5 use Fisher's exact"
-        " test. A ratio under 0.8 without a small p-value is not evidence of a difference."
+        " test. A ratio under 0.8 without a small p-value is not evidence of a difference. Z and"
+        " Fisher's test are those of practice: near the 5 % level a verdict, which rests on the score"
+        " interval of its claim, may differ from them; Fisher's is the more cautious."
         f" {_whole(tally.unknown[0])} rows have no group."
     )
     return Exhibit.of(title, rows, columns=PRACTICE, note=note)
