@@ -92,6 +92,20 @@ class Probes:
         return len(self.inputs)
 
 
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What came over the wire for one row: an answer that it may share with others of its request.
+
+    Args:
+        body: the answer as it arrived, without secrets.
+        at: which of its `of` inputs the row is.
+    """
+
+    body: bytes
+    at: int = 0
+    of: int = 1
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Replies:
     """The answers to a batch, row by row.
@@ -99,13 +113,28 @@ class Replies:
     Args:
         scores: name → float array of length n; NaN exactly where the row is in `errors`.
         errors: row → reason. A failed row is counted, never lost and never 0.
+        arrived: row → what came over the wire, where something did; scores can be read from it again.
     """
 
     scores: Mapping[str, FloatArray]
     errors: Mapping[int, str] = field(default_factory=dict)
+    arrived: Mapping[int, Arrived] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(next(iter(self.scores.values()))) if self.scores else len(self.errors)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Replies:
+        """The replies at these rows, in this order; a row may be taken more than once.
+
+        >>> Replies(scores={"score": np.array([1.0, 2.0])}).take(np.array([1, 1])).scores["score"]
+        array([2., 2.])
+        """
+        back = list(enumerate(rows.tolist()))
+        return Replies(
+            scores={name: column[rows] for name, column in self.scores.items()},
+            errors={i: self.errors[at] for i, at in back if at in self.errors} if self.errors else {},
+            arrived={i: self.arrived[at] for i, at in back if at in self.arrived} if self.arrived else {},
+        )
 
 
 class Subject(Protocol):

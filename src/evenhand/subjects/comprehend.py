@@ -9,13 +9,15 @@ import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from evenhand._errors import CredentialError, SubjectError, UsageError
 from evenhand._model import Replies
-from evenhand.subjects.keys import too_long
+from evenhand.subjects import gate
+from evenhand.subjects.keys import check_url, too_long
 from evenhand.subjects.wrappers import Arrivals, Transient, gather
 
 Task: TypeAlias = Literal["sentiment", "toxicity"]
@@ -48,10 +50,13 @@ class Comprehend:
     language: str
     concurrency: int = 4
     attempts: int = 4
+    region: str = ""
+    endpoint_url: str = ""
 
     @property
     def id(self) -> str:
-        return f"comprehend {self.task} {self.language}"
+        where = f"{self.region} {self.endpoint_url}".strip()
+        return f"comprehend {self.task} {self.language} {where}".rstrip()
 
     @property
     def batches_itself(self) -> bool:
@@ -77,7 +82,7 @@ class Comprehend:
             yield rows, Replies(scores={}, errors={at: refused[int(row)] for at, row in enumerate(rows)})
         asked = [row for row in range(len(inputs)) if row not in refused]
         chunks = iter([asked[at : at + size] for at in range(0, len(asked), size)])
-        ask = self._sentiment if self.task == "sentiment" else self._toxicity
+        ask = partial(self._checked, self._sentiment if self.task == "sentiment" else self._toxicity)
         with ThreadPoolExecutor(self.concurrency) as pool:
             flying: dict[Future[Replies], list[int]] = {}
             try:
@@ -95,6 +100,10 @@ class Comprehend:
                 for future in flying:
                     future.cancel()
 
+    def _checked(self, ask: Callable[[list[str]], Replies], texts: list[str]) -> Replies:
+        """Probabilities or errors, whatever shape the answer has."""
+        return gate.checked(lambda: ask(texts), len(texts), (0.0, 1.0))
+
     def _sentiment(self, texts: list[str]) -> Replies:
         scores = {name: np.full(len(texts), np.nan) for name in SENTIMENT}
         errors: dict[int, str] = {}
@@ -109,7 +118,7 @@ class Comprehend:
             for item in answer["ResultList"]:
                 row = todo[int(item["Index"])]
                 for name in SENTIMENT:
-                    scores[name][row] = float(item["SentimentScore"][name])
+                    scores[name][row] = gate.number(item["SentimentScore"][name])
                 errors.pop(row, None)
             failed = {todo[int(item["Index"])]: item for item in answer.get("ErrorList", [])}
             answered = {todo[int(item["Index"])] for item in answer["ResultList"]} | set(failed)
@@ -138,7 +147,7 @@ class Comprehend:
         if len(results) != len(texts):
             reason = f"{len(results)} results for {len(texts)} segments"
             return Replies(scores={}, errors=dict.fromkeys(range(len(texts)), reason))
-        scores = {"TOXICITY": np.array([float(r["Toxicity"]) for r in results])}
+        scores = {"TOXICITY": np.array([gate.number(r["Toxicity"]) for r in results])}
         for name in dict.fromkeys(label["Name"] for r in results for label in r["Labels"]):
             found = [
                 {label["Name"]: label["Score"] for label in r["Labels"]}.get(name, np.nan) for r in results
@@ -176,8 +185,16 @@ def comprehend(
         raise UsageError(
             "unknown-language", f"{task} is not offered in this language", given=language, available=known
         )
+    check_url(endpoint_url or "")
     client = aws_client("comprehend", region=region, endpoint_url=endpoint_url)
-    return Comprehend(client=client, task=task, language=language, concurrency=concurrency)
+    return Comprehend(
+        client=client,
+        task=task,
+        language=language,
+        concurrency=concurrency,
+        region=str(client.meta.region_name),
+        endpoint_url=endpoint_url or "",
+    )
 
 
 def aws_client(service: str, *, region: str | None, endpoint_url: str | None) -> Any:

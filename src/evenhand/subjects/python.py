@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from evenhand._errors import SubjectError, UsageError
-from evenhand._model import FloatArray, Replies, Traits, traits_of
+from evenhand._model import Arrived, FloatArray, Replies, Traits, traits_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,14 +138,18 @@ def join(parts: Sequence[Replies], lengths: Sequence[int]) -> Replies:
     names = list(dict.fromkeys(name for part in parts for name in part.scores))
     pieces: dict[str, list[FloatArray]] = {name: [] for name in names}
     errors: dict[int, str] = {}
+    arrived: dict[int, Arrived] = {}
     offset = 0
     for part, length in zip(parts, lengths, strict=True):
         for name in names:
             pieces[name].append(part.scores.get(name, np.full(length, np.nan)))
         errors.update({offset + row: reason for row, reason in part.errors.items()})
+        arrived.update({offset + row: answer for row, answer in part.arrived.items()})
         offset += length
     return Replies(
-        scores={n: np.concatenate(p) if p else np.empty(0) for n, p in pieces.items()}, errors=errors
+        scores={n: np.concatenate(p) if p else np.empty(0) for n, p in pieces.items()},
+        errors=errors,
+        arrived=arrived,
     )
 
 

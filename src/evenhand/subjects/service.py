@@ -21,10 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import CredentialError, SubjectError
-from evenhand._model import Replies, Traits, traits_of
+from evenhand._model import Arrived, Replies, Traits, traits_of
+from evenhand.subjects import gate
 from evenhand.subjects.python import join
-from evenhand.subjects.request import Again, Endpoint, Refused, ask_once
-from evenhand.subjects.wrappers import Arrivals, gather
+from evenhand.subjects.request import Again, Endpoint, Refused, ask_once, fingerprint
+from evenhand.subjects.wrappers import Arrivals, Transient, gather
 
 if TYPE_CHECKING:
     import aiohttp
@@ -67,15 +68,22 @@ class Service:
     breaker: int = 10
     clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False, compare=False)
+    id: str = field(init=False)
     paces: tuple[_Pace, _Pace] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "id", f"{self.endpoint.id} {fingerprint(self.endpoint)}")
         paces = (_Pace(each, self.clock, self.sleep) for each in (self.rate, self.characters))
         object.__setattr__(self, "paces", tuple(paces))
 
     @property
-    def id(self) -> str:
-        return self.endpoint.id
+    def reading(self) -> str:
+        """How answers are read; a journal keeps it beside the scores."""
+        return self.endpoint.reading
+
+    def read(self, body: bytes, n: int) -> Replies:
+        """The scores in an answer that arrived earlier, as they are read now; asks nothing."""
+        return gate.read(body, n, self.endpoint.parse, self.endpoint.within)
 
     @property
     def traits(self) -> Traits:
@@ -266,10 +274,14 @@ class _Driver:
                 await calls.wait()
             if characters.rate:
                 await characters.wait(sum(len(str(text)) for text in part))
-            answer = await ask_once(session, service.endpoint, part)
-            replies = service.endpoint.parse(answer, len(part))
-            self.failed_in_a_row = 0
-            return replies
+            body, answer = await ask_once(session, service.endpoint, part)
+            n = len(part)
+            replies = gate.checked(lambda: service.endpoint.parse(answer, n), n, service.endpoint.within)
+            if len(replies.errors) == n and isinstance(replies.errors[0], Transient):
+                self._count_failure(replies.errors[0])  # not what was asked for: a service that changed
+            else:
+                self.failed_in_a_row = 0
+            return replace(replies, arrived={at: Arrived(body, at, n) for at in range(n)})
 
         try:
             try:
@@ -277,13 +289,9 @@ class _Driver:
             except Again as first:
                 return await self._retried(once, first)
         except Again as error:
-            reason = f"{error.reason} (after {service.attempts} tries)"
+            reason: str = Transient(f"{error.reason} (after {service.attempts} tries)")
         except Refused as error:
             reason = str(error)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            reason = (
-                f"the answer has no score where it was expected ({type(error).__name__}: {str(error)[:80]})"
-            )
         self._count_failure(reason)
         return Replies(scores={}, errors=dict.fromkeys(range(len(part)), reason))
 

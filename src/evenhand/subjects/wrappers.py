@@ -104,10 +104,11 @@ def gather(parts: Iterable[tuple[Rows, Replies]], n: int, missing: str = "no rep
         scores[name] = np.full(n, np.nan)
         scores[name][order] = column
     errors = {int(order[at]): reason for at, reason in joined.errors.items()}
+    arrived = {int(order[at]): answer for at, answer in joined.arrived.items()}
     seen = np.zeros(n, dtype=np.bool_)
     seen[order] = True
     errors.update({int(row): missing for row in np.flatnonzero(~seen)})
-    return Replies(scores=scores, errors=errors)
+    return Replies(scores=scores, errors=errors, arrived=arrived)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,9 +189,7 @@ def _spread(rows: Rows, replies: Replies, copies: list[list[int]]) -> tuple[Rows
     """One reply to every row that asked the same."""
     back = [(at, row) for at, unique in enumerate(rows.tolist()) for row in copies[unique]]
     source = np.array([at for at, _ in back], dtype=np.intp)
-    scores = {name: column[source] for name, column in replies.scores.items()}
-    errors = {i: replies.errors[at] for i, (at, _) in enumerate(back) if at in replies.errors}
-    return np.array([row for _, row in back], dtype=np.intp), Replies(scores=scores, errors=errors)
+    return np.array([row for _, row in back], dtype=np.intp), replies.take(source)
 
 
 @dataclass(frozen=True, kw_only=True)
