@@ -162,6 +162,8 @@ class Traits:
         whole: all probes are wanted in one call (a job that is paid for as one).
         notice: what a reader of every result should know; empty for most.
         batches_itself: given many inputs at once it splits them better than a wrapper could.
+        reuse: when a reply in a journal may stand for another call: `always` (the id says everything that
+            can change an answer), `unfinished` (only to finish a run that came to no end) or `never`.
 
     >>> import evenhand as eh
     >>> def stars(texts):
@@ -177,6 +179,7 @@ class Traits:
     whole: bool = False
     notice: str = ""
     batches_itself: bool = False
+    reuse: str = "always"
 
 
 TRAITS: Mapping[str, type] = {trait.name: type(trait.default) for trait in fields(Traits)}
@@ -195,8 +198,7 @@ def traits_of(subject: object) -> Traits:
     True
     """
     found: dict[str, Any] = {}
-    layer: Any = subject
-    for _ in range(DEEPEST):
+    for layer in layers(subject):
         declared = getattr(layer, "traits", None)
         if isinstance(declared, Traits):
             return replace(declared, **found)
@@ -204,10 +206,19 @@ def traits_of(subject: object) -> Traits:
             said = getattr(layer, name, None)
             if isinstance(said, str if kind is str else int | np.bool_):  # a method of that name says nothing
                 found.setdefault(name, kind(said))
+    return Traits(**found)
+
+
+def layers(subject: object) -> Iterator[Any]:
+    """A subject and what it wraps, from the outside in."""
+    layer: Any = subject
+    for _ in range(DEEPEST):
+        yield layer
         layer = next(
             (inner for name in WRAPPED_IN if (inner := getattr(layer, name, None)) is not None), None
         )
-    return Traits(**found)
+        if layer is None:
+            return
 
 
 Plan: TypeAlias = Generator[Probes, Replies, None]

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from evenhand._errors import BudgetSpent
 from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject, traits_of
 from evenhand._store import Journal
-from evenhand.subjects.wrappers import Arrivals, Batched, Cached, Streaming, gather, left_of
+from evenhand.subjects.cached import Cached
+from evenhand.subjects.wrappers import Arrivals, Batched, Streaming, gather, left_of
 
 Progress = Callable[[int, int], None]
 """Called with (rows asked so far, rows failed so far) after every batch."""

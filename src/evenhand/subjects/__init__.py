@@ -9,8 +9,9 @@ from typing import Any
 
 from evenhand._errors import UsageError
 from evenhand._model import Subject
+from evenhand.subjects.cached import Cached
 from evenhand.subjects.python import from_callable, from_path
-from evenhand.subjects.wrappers import Batched, Budgeted, Cached, Limited, Retrying
+from evenhand.subjects.wrappers import Batched, Budgeted, Limited, Retrying
 
 SUBJECTS: dict[str, str] = {
     "azure-content-safety": "evenhand.subjects.azure_content_safety:azure_content_safety",
