@@ -14,6 +14,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -406,6 +407,11 @@ class Journal:
                 ).fetchone()
             known = int(row[0])
         return known
+
+
+def opened(journal: str | os.PathLike[str] | Journal | None) -> AbstractContextManager[Journal | None]:
+    """The journal of a path, which is closed again; what is open already, or none, as it is."""
+    return Journal(journal) if isinstance(journal, str | os.PathLike) else nullcontext(journal)
 
 
 def keys_of(subject_id: str, inputs: Sequence[Any], repeat: int) -> list[bytes]:

@@ -14,7 +14,7 @@ from typer import Argument, Option
 
 from evenhand._design import of_result
 from evenhand._errors import UsageError
-from evenhand._spec import Spec, read_spec
+from evenhand._spec import Spec, read_spec, validate
 from evenhand.audits import AUDITS
 from evenhand.cli import options as shared
 from evenhand.cli.output import perform
@@ -72,6 +72,7 @@ def run(
     file: SpecFile,
     out: Annotated[Path | None, Option(help="Folder for the results; overrides the file's.")] = None,
     journal: shared.Journal = None,
+    rescore: shared.Rescore = False,
     no_cache: shared.NoCache = False,
 ) -> None:
     """Run an audit from its file; run it again after an interruption and it goes on where it stopped."""
@@ -83,4 +84,6 @@ def run(
             arguments.pop("journal", None)
         elif journal is not None or "journal" not in arguments:
             arguments["journal"] = str(journal if journal is not None else Path(where) / "journal.sqlite")
+    if rescore:
+        arguments = dict(validate({"kind": spec.kind, "arguments": {**arguments, "rescore": True}}).arguments)
     perform(replace(spec, arguments=arguments, out=where))

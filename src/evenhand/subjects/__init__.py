@@ -10,8 +10,8 @@ from typing import Any
 from evenhand._errors import UsageError
 from evenhand._model import Subject
 from evenhand.subjects.cached import Cached
-from evenhand.subjects.python import from_callable, from_path
-from evenhand.subjects.wrappers import Batched, Budgeted, Limited, Retrying
+from evenhand.subjects.python import PythonSubject, from_callable, from_path
+from evenhand.subjects.wrappers import Batched, Budgeted, Limited, Retrying, Versioned
 
 SUBJECTS: dict[str, str] = {
     "azure-content-safety": "evenhand.subjects.azure_content_safety:azure_content_safety",
@@ -98,6 +98,16 @@ def subject(spec: str | Callable[..., Any] | Subject, **options: Any) -> Subject
         available=sorted(SUBJECTS),
         hint='your own model is named "module:attr", e.g. my_model:predict',
     )
+
+
+def versioned(spec: str | Callable[..., Any] | Subject, version: str | None) -> Subject:
+    """The subject of `subject`, with the version of its model, if one is declared, in its id."""
+    chosen = subject(spec)
+    if version is None:
+        return chosen
+    if isinstance(chosen, PythonSubject) and chosen.traits.reuse != "always":
+        return from_callable(chosen.function, names=chosen.names, traits=chosen.traits, version=version)
+    return Versioned(subject=chosen, version=version)
 
 
 def _built_in(name: str, options: dict[str, Any]) -> Subject:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -34,11 +35,11 @@ LOOK, LOOK_MOST = 0.02, 0.5
 
 
 @dataclass
-class Tally:
+class Reused:
     """How many rows of a run came from the journal, and of when they are.
 
     Args:
-        rows: rows in all. known: those that the journal had.
+        rows: rows in all, counted by who asks. known: those that the journal had.
         first, last: when the first and the last of the known arrived, seconds since 1970.
     """
 
@@ -47,12 +48,35 @@ class Tally:
     first: float | None = None
     last: float | None = None
 
+    def record(self) -> dict[str, Any]:
+        """For the provenance of a result."""
+        ends = {name: _moment(at) for name, at in (("first", self.first), ("last", self.last)) if at}
+        return {"replies": self.rows, "from_journal": self.known, **ends}
+
+    def sentence(self) -> str:
+        """For the reader: how many replies were not asked now; empty where all were."""
+        if self.first is None or self.last is None:
+            return ""
+        days = [_moment(at)[:10] for at in (self.first, self.last)]
+        when = f"of {days[0]}" if days[0] == days[1] else f"of {days[0]} to {days[1]}"
+        return f"{self.known:,} of {self.rows:,} replies came from the journal ({when})."
+
+    def join(self, other: Reused) -> None:
+        """Count what another run counted."""
+        self.rows += other.rows
+        ends = None if other.first is None or other.last is None else (other.first, other.last)
+        self.add(other.known, ends)
+
     def add(self, known: int, span: tuple[float, float] | None) -> None:
         """So many more rows that were known, from this span of time."""
         self.known += known
         if span is not None:
             self.first = span[0] if self.first is None else min(self.first, span[0])
             self.last = span[1] if self.last is None else max(self.last, span[1])
+
+
+def _moment(at: float) -> str:
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,14 +90,14 @@ class Cached:
     Args:
         repeat: index of a deliberate repetition; different indices never share a reply.
         asks: whether anything is asked at all; else what the journal lacks is an error of its row.
-        tally: counts what came from the journal.
+        reused: counts what came from the journal.
     """
 
     subject: Subject
     journal: Journal
     repeat: int = 0
     asks: bool = True
-    tally: Tally = field(default_factory=Tally, compare=False, repr=False)
+    reused: Reused = field(default_factory=Reused, compare=False, repr=False)
 
     @property
     def id(self) -> str:
@@ -84,7 +108,6 @@ class Cached:
 
     def arrivals(self, inputs: Sequence[Any], /) -> Arrivals:
         desk = _Desk(self)
-        self.tally.rows += len(inputs)
         known = desk.fetch(inputs)
         yield from self._of_journal(known, np.arange(len(inputs)))
         positions: dict[Any, list[int]] = {}
@@ -101,7 +124,7 @@ class Cached:
     def _of_journal(self, known: Known, rows: Rows) -> Arrivals:
         at = np.flatnonzero(~known.missing)
         if len(at):
-            self.tally.add(len(at), self.journal.first_and_last(known.arrivals))
+            self.reused.add(len(at), self.journal.first_and_last(known.arrivals))
             yield rows[at], Replies(scores={n: c[at] for n, c in known.scores.items()})
 
     def _asked(self, desk: _Desk, unique: list[Any]) -> Arrivals:

@@ -148,6 +148,25 @@ def _moved(start: int, rows: Rows, replies: Replies) -> tuple[Rows, Replies]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Versioned:
+    """A subject whose model has a version that its id does not say: another version is another subject."""
+
+    subject: Subject
+    version: str
+    reuse: ClassVar[str] = "always"
+
+    @property
+    def id(self) -> str:
+        return f"{self.subject.id} version {self.version}"
+
+    def __call__(self, inputs: Sequence[Any], /) -> Replies:
+        return self.subject(inputs)
+
+    def arrivals(self, inputs: Sequence[Any], /) -> Arrivals:
+        yield from arrivals(self.subject, inputs)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Retrying:
     """Asks again, with jitter, the rows whose error is `Transient` and whole calls that failed in passing.
 
