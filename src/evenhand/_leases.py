@@ -85,7 +85,7 @@ class Leases:
             yield free
         finally:
             self._claimed.discard(name)
-            if free:
+            if free and not self._file.closed:
                 with self._file.writing(durable=False) as connection:
                     connection.execute("DELETE FROM claims WHERE id = ?", (name,))
 
@@ -104,7 +104,7 @@ class Leases:
 
     def let_go(self, scope: str, calls: float, money: float) -> None:
         """Hold so much less: it was not asked after all."""
-        if calls:
+        if calls and not self._file.closed:
             with self._file.writing(durable=False) as connection:
                 _hold(connection, self._present(connection), scope, -calls, -money)
 
@@ -126,14 +126,14 @@ class Leases:
         """Leave: nothing is claimed or held any more."""
         if self._heart is not None:
             self._heart.set()
-        if self._name and self._pid == os.getpid():
+        if self._name and self._pid == os.getpid() and not self._file.closed:
             with contextlib.suppress(JournalError), self._file.writing(durable=False) as connection:
                 _forget(connection, [self._name])
         self._name = ""
 
     def renew(self) -> None:
         """Say that this holder is alive."""
-        if self._claimed and self._pid == os.getpid():
+        if self._claimed and self._pid == os.getpid() and not self._file.closed:
             with self._file.writing(durable=False) as connection:
                 self._present(connection)
 

@@ -82,6 +82,7 @@ class JournalFile:
             sqlite3.Connection
         ] = []  # of before a fork: to close it here would harm the parent
         self._durable = True
+        self.closed = False
         self._open()
 
     @contextlib.contextmanager
@@ -112,6 +113,7 @@ class JournalFile:
     def close(self) -> None:
         """Close the connection of this process."""
         if self._pid == os.getpid():
+            self.closed = True
             self.connection.close()
 
     def refuse(self, why: str) -> JournalError:
