@@ -180,11 +180,14 @@ def test_a_living_holder_keeps_its_lease(tmp_path: Path, monkeypatch: pytest.Mon
     """However long one request takes."""
     monkeypatch.setattr(_leases, "LEASE", 0.4)
     monkeypatch.setattr(_leases, "_alive", lambda host, pid, born, expires: expires > time.time())
-    with Journal(tmp_path / "j.sqlite") as one, Journal(tmp_path / "j.sqlite") as other:
-        with one.leases.claim([b"k" * 16], lambda _: set()):
-            time.sleep(0.9)
-            with other.leases.claim([b"k" * 16], lambda _: set()) as mine:
-                assert mine == []
+    with (
+        Journal(tmp_path / "j.sqlite") as one,
+        Journal(tmp_path / "j.sqlite") as other,
+        one.leases.claim([b"k" * 16], lambda _: set()),
+    ):
+        time.sleep(0.9)
+        with other.leases.claim([b"k" * 16], lambda _: set()) as mine:
+            assert mine == []
 
 
 def test_three_runs_with_one_budget_bill_it_once(tmp_path: Path, double: Double) -> None:
