@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import BudgetSpent, UsageError
-from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject, traits_of
+from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject, layers, traits_of
 from evenhand._store import Journal
 from evenhand.subjects.cached import Cached, Reused
-from evenhand.subjects.wrappers import Arrivals, Batched, Streaming, Transient, gather, left_of
+from evenhand.subjects.wrappers import Arrivals, Batched, Budgeted, Streaming, Transient, gather, left_of
 
 Progress = Callable[[int, int], None]
 """Called with (rows asked so far, rows failed so far) after every batch."""
@@ -121,6 +121,9 @@ def ask(
         pass
     finally:
         plan.close()
+        for layer in layers(subject):
+            if isinstance(layer, Budgeted):
+                layer.purse.settle()
     return Asked(
         observations=columns.observations(), failures=columns.failures, stopped=stopped, reused=reused
     )

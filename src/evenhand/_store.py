@@ -212,6 +212,11 @@ class Journal:
         if arrived:  # only now: a transaction that was interrupted wrote none
             self._shapes[subject_id, reading, names] = shape
 
+    def charge(self, bill: Bill) -> None:
+        """Enter a bill for answers that are not kept."""
+        with self._file.writing() as connection:
+            self.leases.settle(connection, bill.scope, bill.calls, bill.money)
+
     def stamp(self) -> tuple[int, int]:
         """Changes with every reply that is written, by whomever: what was missing may be there then."""
         with self._file.reading() as connection:

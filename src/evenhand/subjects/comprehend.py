@@ -6,6 +6,7 @@ Through boto3, in threads.
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from evenhand._errors import CredentialError, SubjectError, UsageError
-from evenhand._model import Replies
+from evenhand._model import Arrived, Replies
 from evenhand.subjects import gate
 from evenhand.subjects.keys import check_url, too_long
 from evenhand.subjects.wrappers import Arrivals, Transient, gather
@@ -107,6 +108,7 @@ class Comprehend:
     def _sentiment(self, texts: list[str]) -> Replies:
         scores = {name: np.full(len(texts), np.nan) for name in SENTIMENT}
         errors: dict[int, str] = {}
+        arrived: dict[int, Arrived] = {}
         todo = list(range(len(texts)))
         for _ in range(self.attempts):
             answer = called(
@@ -129,12 +131,13 @@ class Comprehend:
                 }
             )
             errors.update({row: "the service did not mention this document" for row in set(todo) - answered})
+            arrived.update(_arrived(answer, todo))
             todo = [row for row in todo if row in errors and not _final(failed.get(row))]
             if not todo:
                 break
         for row in todo:
             errors[row] = Transient(errors[row])
-        return Replies(scores=scores, errors=errors)
+        return Replies(scores=scores, errors=errors, arrived=arrived)
 
     def _toxicity(self, texts: list[str]) -> Replies:
         answer = called(
@@ -146,14 +149,15 @@ class Comprehend:
         results = answer["ResultList"]
         if len(results) != len(texts):
             reason = f"{len(results)} results for {len(texts)} segments"
-            return Replies(scores={}, errors=dict.fromkeys(range(len(texts)), reason))
+            rows = list(range(len(texts)))
+            return Replies(scores={}, errors=dict.fromkeys(rows, reason), arrived=_arrived(answer, rows))
         scores = {"TOXICITY": np.array([gate.number(r["Toxicity"]) for r in results])}
         for name in dict.fromkeys(label["Name"] for r in results for label in r["Labels"]):
             found = [
                 {label["Name"]: label["Score"] for label in r["Labels"]}.get(name, np.nan) for r in results
             ]
             scores[name] = np.array(found, dtype=np.float64)
-        return Replies(scores=scores)
+        return Replies(scores=scores, arrived=_arrived(answer, list(range(len(texts)))))
 
 
 def comprehend(
@@ -243,6 +247,13 @@ def called(call: Callable[[Any], Any], argument: Any) -> Any:
         raise SubjectError(
             "aws-error", f"AWS cannot be reached: {error}", hint="check the region and the network"
         ) from None
+
+
+def _arrived(answer: Any, rows: list[int]) -> dict[int, Arrived]:
+    """The answer to these rows, as it came but for the headers of the transport."""
+    kept = {name: value for name, value in answer.items() if name != "ResponseMetadata"}
+    body = json.dumps(kept, default=str).encode()
+    return {row: Arrived(body, at, len(rows)) for at, row in enumerate(rows)}
 
 
 def _final(item: Any) -> bool:

@@ -73,7 +73,7 @@ def checked(parsed: Callable[[], Replies], n: int, within: Span | None = None) -
     if errors:
         for column in scores.values():
             column[sorted(errors)] = np.nan
-    return Replies(scores=scores, errors=errors)
+    return Replies(scores=scores, errors=errors, arrived=replies.arrived)
 
 
 def number(value: Any) -> float:

@@ -13,6 +13,7 @@ import queue
 import random
 import threading
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -154,7 +155,8 @@ def _together(items: list[tuple[list[int], Replies]]) -> tuple[npt.NDArray[np.in
 class _Pace:
     """Evenly spaced permission: the next one is due 1/rate after the last, by the monotonic clock.
 
-    It belongs to the service, not to one call of it, so the rate holds across calls and across threads.
+    It belongs to the service, not to one call of it, so the rate holds across calls and across threads. A
+    loop that wakes late must not catch up in a burst: no second holds more than the rate.
     """
 
     rate: float | None
@@ -162,6 +164,7 @@ class _Pace:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     due: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
+    let_go: deque[float] = field(default_factory=deque)
 
     async def wait(self, amount: float = 1.0) -> None:
         if not self.rate:
@@ -172,6 +175,21 @@ class _Pace:
             self.due = start + amount / self.rate
         if start > now:
             await self.sleep(start - now)
+        while amount == 1.0 and (early := self._early()) > 0.0:
+            await self.sleep(early)
+
+    def _early(self) -> float:
+        """Seconds until one more fits into the last second (or the last 1/rate, for a slower rate)."""
+        most = max(1, int(self.rate or 1))
+        with self.lock:
+            now = self.clock()
+            if len(self.let_go) >= most:
+                wait = self.let_go[-most] + most / (self.rate or 1.0) - now
+                if wait > 1e-9:
+                    return wait
+                self.let_go.popleft()
+            self.let_go.append(now)
+        return 0.0
 
 
 @dataclass

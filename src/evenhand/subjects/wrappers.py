@@ -340,6 +340,11 @@ class Purse:
             owed, self._owed = self._owed, Spent()
         return Bill(scope=self._scope, calls=owed.calls, money=owed.money) if owed.calls else None
 
+    def settle(self) -> None:
+        """Enter into the ledger what was answered past the journal, and so came with no reply to keep."""
+        if self._journal is not None and (bill := self.bill()) is not None:
+            self._journal.charge(bill)
+
     def give_back(self, calls: float, money: float) -> None:
         """So many were charged and not asked after all."""
         if self._journal is not None:
