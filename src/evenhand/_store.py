@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -100,6 +101,7 @@ class Journal:
         self._named: dict[int, tuple[str, tuple[str, ...]]] = {}
         self._runs: dict[str, int] = {}
         self._writes = 0
+        self.beginning = threading.RLock()
         self._file = JournalFile(self.path)
         self.leases = Leases(self._file)
 

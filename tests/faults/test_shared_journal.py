@@ -16,12 +16,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from service_double import Double, running
 
 import evenhand as eh
 from evenhand import _leases, _schema
 from evenhand._errors import JournalError
+from evenhand._model import Replies
 from evenhand._run import ask
 from evenhand._store import Journal
 from evenhand.cli import run
@@ -46,8 +48,9 @@ WORKER = textwrap.dedent(
     sys.exit(0 if asked.failed == 0 else 1)
     """
 )
-IN_FLIGHT = 2 * 4
-"""Texts that one worker may have been answered and not yet written down: its requests in flight."""
+IN_FLIGHT = 2 * (4 + 2 * 5 * 4)
+"""Texts that one worker may have been answered and not yet written down: two in each of its four requests in
+flight, and what was collected for the reader while it was still writing (at most so much is held for it)."""
 
 
 @pytest.fixture
@@ -342,7 +345,8 @@ def test_replies_are_on_disk_before_they_are_acknowledged(tmp_path: Path) -> Non
                 else None
             )
         )
+        journal.put("one", ["before any claim"], Replies(scores={"score": np.array([1.0])}))
         for text in ("a", "b"):
             Cached(subject=model, journal=journal)([text])
         journal._connection.set_trace_callback(None)
-        assert levels == [2, 2]
+        assert levels == [2, 2, 2]

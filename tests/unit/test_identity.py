@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -209,3 +210,12 @@ def test_files_are_known_by_their_bytes(tmp_path: Path) -> None:
         file.seek(2_999_999)
         file.write(b"\1")
     assert digest_of_files(a) != digest_of_files(b)
+
+
+def test_threads_of_one_audit_begin_one_run(tmp_path: Path) -> None:
+    """With an executor, too, what was stopped goes on as one."""
+    one = from_callable(lambda texts: [float(len(t)) for t in texts])
+    with Journal(tmp_path / "j.sqlite") as journal, ThreadPoolExecutor(4) as pool:
+        ask(plan(40), one, journal=journal, executor=pool, batch_size=5)
+    with Journal(tmp_path / "j.sqlite") as journal:
+        assert ask(plan(40), one, journal=journal).reused.known == 40

@@ -152,7 +152,7 @@ class _Desk:
     def __init__(self, cached: Cached) -> None:
         self.subject, self.journal, self.repeat = cached.subject, cached.journal, cached.repeat
         self.read: Read | None
-        self.address = address_of(cached.subject, cached.journal)
+        self.address = address_of(cached.subject, cached.journal, asks=cached.asks)
         self.purses: list[Purse] = []
         self.reading, self.read = "", None
         for layer in layers(cached.subject):
@@ -199,7 +199,7 @@ class _Desk:
         yield from passing_on(arrivals(self.subject, inputs), kept)
 
 
-def address_of(subject: Subject, journal: Journal) -> str:
+def address_of(subject: Subject, journal: Journal, *, asks: bool = True) -> str:
     """Under which name a journal keeps the replies of a subject: its id, and the run where its id does not
     say everything.
 
@@ -209,12 +209,15 @@ def address_of(subject: Subject, journal: Journal) -> str:
     reuse = traits_of(subject).reuse
     if reuse == "always":
         return subject.id
-    run = journal.begun(subject.id)
-    if run is None:
-        open_run = journal.unfinished(subject.id) if reuse == "unfinished" else None
-        if open_run is not None:
-            _check_unchanged(subject, journal, _of_run(subject.id, open_run))
-        run = journal.begin(subject.id, open_run)
+    with journal.beginning:  # threads that begin together begin one run
+        run = journal.begun(subject.id)
+        open_run = journal.unfinished(subject.id) if run is None and reuse == "unfinished" else None
+        if not asks:
+            return _of_run(subject.id, run or open_run or 0)
+        if run is None:
+            if open_run is not None:
+                _check_unchanged(subject, journal, _of_run(subject.id, open_run))
+            run = journal.begin(subject.id, open_run)
     return _of_run(subject.id, run)
 
 
