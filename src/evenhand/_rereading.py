@@ -17,6 +17,16 @@ Found: TypeAlias = tuple[bytes, str, tuple[str, ...], bytes]
 """Key, subject, names of the scores, and the scores as they are stored."""
 
 
+def rereadable(connection: sqlite3.Connection, subject_id: str, reading: str) -> bool:
+    """Whether any answer of a subject was kept and read in another way: mostly none was."""
+    row = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM shapes WHERE subject = :subject AND reading <> :reading) OR EXISTS"
+        " (SELECT 1 FROM failures WHERE subject = :subject AND reading <> :reading AND place IS NOT NULL)",
+        {"subject": subject_id, "reading": reading},
+    ).fetchone()
+    return bool(row[0])
+
+
 def read_again(
     connection: sqlite3.Connection, keys: Sequence[bytes], reading: str, read: Read
 ) -> tuple[list[Found], dict[bytes, str]]:

@@ -27,7 +27,7 @@ from evenhand._contents import sampled, shown
 from evenhand._errors import JournalError
 from evenhand._leases import Leases
 from evenhand._model import BoolArray, FloatArray, IntArray, Replies
-from evenhand._rereading import Read, read_again, rewrite
+from evenhand._rereading import Read, read_again, rereadable, rewrite
 from evenhand._schema import JournalFile
 
 _CHUNK = 500  # keys in one SELECT; SQLite's default limit of variables is far above
@@ -146,6 +146,8 @@ class Journal:
         with self._file.reading() as connection:
             known = self._gathered(keys, reading)
             if reading is None or read is None or not known.missing.any():
+                return known
+            if not rereadable(connection, subject_id, reading):
                 return known
             missing = [keys[row] for row in np.flatnonzero(known.missing).tolist()]
             again = self._read_again(connection, missing, reading, read)

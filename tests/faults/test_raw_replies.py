@@ -193,6 +193,7 @@ def test_two_models_behind_one_url_never_answer_for_each_other(
         {"url": f"{url}?model=a"},
         {"url": f"{url}?model=bb"},
         {"url": url, "headers": {"X-Model": "ccc"}},
+        {"url": url, "headers": {"X-Model": "fffff"}},
         {"url": url, "body": {"model": "dddd", "text": "{text}"}},
         {"url": url, "batch": 2},
     ]
@@ -203,7 +204,7 @@ def test_two_models_behind_one_url_never_answer_for_each_other(
             ).observations.columns["score"][0]
             for given in models
         ]
-    assert found == [1.1, 2.1, 3.1, 4.1, 0.2]
+    assert found == [1.1, 2.1, 3.1, 5.1, 4.1, 0.2]
 
 
 def test_ids_cover_all_that_is_sent_and_nothing_that_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
