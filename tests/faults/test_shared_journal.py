@@ -22,7 +22,7 @@ from service_double import Double, running
 
 import evenhand as eh
 from evenhand import _leases, _schema
-from evenhand._errors import JournalError
+from evenhand._errors import JournalError, SubjectError
 from evenhand._model import Replies
 from evenhand._run import ask
 from evenhand._store import Journal
@@ -350,3 +350,23 @@ def test_replies_are_on_disk_before_they_are_acknowledged(tmp_path: Path) -> Non
             Cached(subject=model, journal=journal)([text])
         journal._connection.set_trace_callback(None)
         assert levels == [2, 2, 2]
+
+
+def test_what_a_failed_run_did_not_ask_is_not_spent(tmp_path: Path) -> None:
+    """The service goes down after ten inputs; the same process may still ask the other forty."""
+    asked: list[str] = []
+
+    def model(texts: list[str]) -> list[float]:
+        if len(asked) == 10:
+            asked.append("down")
+            raise SubjectError("service-down", "the service is down")
+        asked.extend(texts)
+        return [1.0] * len(texts)
+
+    with Journal(tmp_path / "j.sqlite") as journal:
+        paying = Budgeted(subject=subject(model, id="one"), calls=60)
+        with pytest.raises(SubjectError):
+            ask(plan(50), paying, journal=journal, batch_size=10)
+        again = ask(plan(50), paying, journal=journal, batch_size=10)
+        assert again.stopped is None
+        assert journal.leases.spent("one").calls == 50

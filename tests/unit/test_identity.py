@@ -19,9 +19,11 @@ import evenhand as eh
 from evenhand._errors import JournalError
 from evenhand._run import ask, finish
 from evenhand._store import Journal
+from evenhand.audits.text.asking import within_limits
 from evenhand.cli import run
 from evenhand.subjects import Budgeted, from_callable, subject, versioned
 from evenhand.subjects.identity import digest_of_files
+from evenhand.subjects.service import Service
 
 LETTERS = [f"Arthur lost his {thing}." for thing in ("keys", "dog", "way", "hat", "map")]
 
@@ -158,6 +160,11 @@ def test_a_version_belongs_to_any_subject() -> None:
     """Also to one whose id is fixed; edited code is another subject whatever its version says."""
     assert versioned("vader", "3").id == subject("vader").id + " version 3"
     assert versioned("vader", None).id == subject("vader").id
+    service = subject("http", url="http://127.0.0.1/", scores="$.s")
+    limited = within_limits(versioned(service, "3"), 5.0, "error")
+    assert limited.id == service.id + " version 3"
+    assert isinstance(limited, Service)
+    assert limited.rate == 5.0
     one, other = (versioned(f, "1") for f in (lambda xs: [1.0] * len(xs), lambda xs: [2.0] * len(xs)))
     assert one.id != other.id
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from evenhand._errors import UsageError
@@ -107,6 +108,10 @@ def versioned(spec: str | Callable[..., Any] | Subject, version: str | None) -> 
         return chosen
     if isinstance(chosen, PythonSubject) and chosen.traits.reuse != "always":
         return from_callable(chosen.function, names=chosen.names, traits=chosen.traits, version=version)
+    from evenhand.subjects.service import Service
+
+    if isinstance(chosen, Service):  # not wrapped: whoever sets its rate must find it
+        return replace(chosen, version=version)
     return Versioned(subject=chosen, version=version)
 
 

@@ -55,6 +55,7 @@ class Service:
         attempts: tries of one request in all. timeout: seconds for one of them.
         wait_initial, wait_max: seconds before the second try and at most between two; Retry-After wins.
         breaker: so many requests that fail after all their tries, one after another, end the run.
+        version: of the model, where neither its name nor the request says it; part of the id.
         clock, sleep: what the rate is kept by; for tests.
     """
 
@@ -67,13 +68,15 @@ class Service:
     wait_initial: float = 0.5
     wait_max: float = 60.0
     breaker: int = 10
+    version: str = ""
     clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False, compare=False)
     id: str = field(init=False)
     paces: tuple[_Pace, _Pace] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "id", f"{self.endpoint.id} {fingerprint(self.endpoint)}")
+        said = f"{self.endpoint.id} {fingerprint(self.endpoint)}"
+        object.__setattr__(self, "id", f"{said} version {self.version}" if self.version else said)
         paces = (_Pace(each, self.clock, self.sleep) for each in (self.rate, self.characters))
         object.__setattr__(self, "paces", tuple(paces))
 
