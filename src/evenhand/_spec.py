@@ -29,6 +29,8 @@ from evenhand.audits import AUDITS
 
 _TOP = ("kind", "out", "arguments", "subject")
 _RUNTIME = frozenset({"progress", "executor"})
+_ONCE = frozenset({"rescore"})
+"""Arguments of one call that its repetition must not inherit: it would never ask anything again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +132,7 @@ def to_toml(spec: Spec) -> str:
     if spec.out is not None:
         lines.append(f"out = {_toml(spec.out)}")
     for name in ("arguments", "subject"):
-        table = {k: v for k, v in getattr(spec, name).items() if v is not None}
+        table = {k: v for k, v in getattr(spec, name).items() if v is not None and k not in _ONCE}
         if table:
             lines += ["", f"[{name}]", *(f"{_key(k)} = {_toml(v)}" for k, v in table.items())]
     return "\n".join(lines) + "\n"

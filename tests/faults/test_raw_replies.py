@@ -118,6 +118,7 @@ concurrency = 32
     (tmp_path / "audit.toml").write_text(other)
     assert run(["run", str(tmp_path / "audit.toml"), "--out", str(out), "--rescore"]) == 0
     assert double.billed.total() == billed
+    assert "rescore =" not in (out / "audit.toml").read_text()  # run again, it goes on asking
     result = json.loads((out / "result.json").read_text())
     assert result["provenance"]["replies"]["from_journal"] == 300
     assert result["counts"]["probes"] - result["counts"]["failed"] == 300
