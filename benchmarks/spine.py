@@ -13,7 +13,7 @@ import numpy as np
 
 import evenhand as eh
 from benchmarks._figures import Figure, cpu
-from evenhand._model import Factor, Probes, Replies
+from evenhand._model import Arrived, Factor, Probes, Replies
 from evenhand._run import ask
 from evenhand._store import Journal
 from evenhand.subjects import subject
@@ -80,6 +80,35 @@ def journal_speed(n: int = 200_000, batch: int = 10_000) -> Iterator[Figure]:
     yield Figure(name="journal reads", figure=f"{n / got:,.0f}/CPU s (target ≥ 200,000)", cpu=got)
 
 
+def raw_answers(n: int = 200_000, batch: int = 10_000) -> Figure:
+    """CPU that keeping a chat model's answer beside each score adds to writing a reply, best of three each."""
+    texts = [f"This is text number {i} about a person named Arthur." for i in range(n)]
+    values = {name: np.random.default_rng(0).random(batch) for name in ("a", "b", "c", "d")}
+    bodies = [
+        f'{{"id": "chatcmpl-{i:08x}", "object": "chat.completion", "created": {1_700_000_000 + i}, "model": "m-1",'
+        f' "choices": [{{"index": 0, "message": {{"role": "assistant", "content": "{i % 100}", "refusal": null}},'
+        f' "logprobs": null, "finish_reason": "stop"}}], "usage": {{"prompt_tokens": {40 + i % 9}}}}}'.encode()
+        for i in range(n)
+    ]
+    arrived = [{i: Arrived(bodies[at + i]) for i in range(batch)} for at in range(0, n, batch)]
+
+    def write(raw: bool) -> float:
+        with tempfile.TemporaryDirectory() as folder, Journal(Path(folder) / "j.sqlite") as journal:
+            start = time.process_time()
+            for at in range(0, n, batch):
+                kept = arrived[at // batch] if raw else {}
+                journal.put("m", texts[at : at + batch], Replies(scores=values, arrived=kept))
+            return max(time.process_time() - start, 1e-9)
+
+    pairs = [(write(False), write(True)) for _ in range(3)]
+    plain, whole = (min(each) for each in zip(*pairs, strict=True))
+    return Figure(
+        name="journal writes with raw answers",
+        figure=f"{n / whole:,.0f}/CPU s, {whole / plain - 1:+.1%} (target ≤ 15 %)",
+        cpu=whole,
+    )
+
+
 def import_time(times: int = 5) -> Figure:
     """`import evenhand` in a fresh process, against `import numpy`."""
 
@@ -106,3 +135,4 @@ def run(*, quick: bool) -> Iterator[Figure]:
     yield import_time(1 if quick else 5)
     yield ask_overhead(5_000 if quick else 1_000_000)
     yield from journal_speed(2_000, 1_000) if quick else journal_speed()
+    yield raw_answers(2_000, 1_000) if quick else raw_answers()

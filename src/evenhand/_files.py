@@ -187,3 +187,20 @@ def _mode(target: Path, private: bool) -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
+
+
+FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""What makes a spreadsheet run a cell; full-width forms count in some locales."""
+
+
+def inert_cell(text: str) -> str:
+    r"""A text for a cell of CSV: an apostrophe before what a spreadsheet would run, no control characters
+    but tabs and line ends.
+
+    >>> inert_cell("=1+1"), inert_cell("a\x1b[2J"), inert_cell("fine")
+    ("'=1+1", 'a�[2J', 'fine')
+    """
+    shown = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return (
+        f"'{shown}" if text[:1] in ("\t", "\r", "\n") or shown.lstrip().startswith(FORMULA_STARTS) else shown
+    )

@@ -92,6 +92,20 @@ class Probes:
         return len(self.inputs)
 
 
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What came over the wire for one row: an answer that it may share with others of its request.
+
+    Args:
+        body: the answer as it arrived, without secrets.
+        at: which of its `of` inputs the row is.
+    """
+
+    body: bytes
+    at: int = 0
+    of: int = 1
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Replies:
     """The answers to a batch, row by row.
@@ -99,13 +113,28 @@ class Replies:
     Args:
         scores: name → float array of length n; NaN exactly where the row is in `errors`.
         errors: row → reason. A failed row is counted, never lost and never 0.
+        arrived: row → what came over the wire, where something did; scores can be read from it again.
     """
 
     scores: Mapping[str, FloatArray]
     errors: Mapping[int, str] = field(default_factory=dict)
+    arrived: Mapping[int, Arrived] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(next(iter(self.scores.values()))) if self.scores else len(self.errors)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Replies:
+        """The replies at these rows, in this order; a row may be taken more than once.
+
+        >>> Replies(scores={"score": np.array([1.0, 2.0])}).take(np.array([1, 1])).scores["score"]
+        array([2., 2.])
+        """
+        back = list(enumerate(rows.tolist()))
+        return Replies(
+            scores={name: column[rows] for name, column in self.scores.items()},
+            errors={i: self.errors[at] for i, at in back if at in self.errors} if self.errors else {},
+            arrived={i: self.arrived[at] for i, at in back if at in self.arrived} if self.arrived else {},
+        )
 
 
 class Subject(Protocol):
@@ -135,6 +164,8 @@ class Traits:
         batches_itself: given many inputs at once it splits them better than a wrapper could.
         score_range: the least and the largest score that it gives, e.g. ``(0, 100)``; None where nobody
             knows.
+        reuse: when a reply in a journal may stand for another call: `always` (the id says everything that
+            can change an answer), `unfinished` (only to finish a run that came to no end) or `never`.
 
     >>> import evenhand as eh
     >>> def stars(texts):
@@ -151,6 +182,7 @@ class Traits:
     notice: str = ""
     batches_itself: bool = False
     score_range: Span | None = None
+    reuse: str = "always"
 
 
 TRAITS: Mapping[str, type] = {
@@ -172,8 +204,7 @@ def traits_of(subject: object) -> Traits:
     True
     """
     found: dict[str, Any] = {}
-    layer: Any = subject
-    for _ in range(DEEPEST):
+    for layer in layers(subject):
         declared = getattr(layer, "traits", None)
         if isinstance(declared, Traits):
             return replace(declared, **found)
@@ -183,10 +214,19 @@ def traits_of(subject: object) -> Traits:
                 found.setdefault(name, kind(said))
         if isinstance(ends := getattr(layer, "score_range", None), tuple):
             found.setdefault("score_range", ends)
+    return Traits(**found)
+
+
+def layers(subject: object) -> Iterator[Any]:
+    """A subject and what it wraps, from the outside in."""
+    layer: Any = subject
+    for _ in range(DEEPEST):
+        yield layer
         layer = next(
             (inner for name in WRAPPED_IN if (inner := getattr(layer, name, None)) is not None), None
         )
-    return Traits(**found)
+        if layer is None:
+            return
 
 
 Plan: TypeAlias = Generator[Probes, Replies, None]

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand._errors import BudgetSpent
-from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject, traits_of
+from evenhand._errors import BudgetSpent, UsageError
+from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject, layers, traits_of
 from evenhand._store import Journal
-from evenhand.subjects.wrappers import Arrivals, Batched, Cached, Streaming, gather, left_of
+from evenhand.subjects.cached import Cached, Reused
+from evenhand.subjects.wrappers import Arrivals, Batched, Budgeted, Streaming, Transient, gather, left_of
 
 Progress = Callable[[int, int], None]
 """Called with (rows asked so far, rows failed so far) after every batch."""
@@ -32,11 +33,13 @@ class Asked:
         observations: scores as columns, every factor as a unit; failed rows are NaN, in their place.
         failures: reason → rows.
         stopped: why the run ended early, or None.
+        reused: how many of the replies came from the journal, and of when they are.
     """
 
     observations: Observations
     failures: Counter[str] = field(default_factory=Counter)
     stopped: str | None = None
+    reused: Reused = field(default_factory=Reused)
 
     @property
     def failed(self) -> int:
@@ -54,6 +57,7 @@ def ask(
     batch_size: int = 1_000,
     keep: Sequence[str] | None = None,
     progress: Progress | None = None,
+    asks: bool = True,
 ) -> Asked:
     """Ask `subject` everything `plan` yields and collect the answers.
 
@@ -68,6 +72,12 @@ def ask(
         batch_size: most inputs in one call of the subject.
         keep: names of the scores to keep; all by default.
         progress: called with the rows asked and the rows failed so far, after every batch.
+        asks: whether what the journal lacks is asked; else it is an error of its row.
+
+    Raises:
+        UsageError: `rescore`: nothing may be asked and there is no journal.
+
+    Rows that failed in passing (`Transient`) are asked once more at the end of their step.
 
     >>> from evenhand.subjects import subject
     >>> def plan():
@@ -75,7 +85,13 @@ def ask(
     >>> ask(plan(), subject(lambda xs: [len(x) for x in xs], id="length")).observations.columns["score"]
     array([1., 2.])
     """
-    columns = _Columns(keep)
+    if journal is None and not asks:
+        raise UsageError(
+            "rescore",
+            "there is no journal whose answers could be read again",
+            expected="journal= (--journal, or the --out of the run that asked)",
+        )
+    columns, reused = _Columns(keep), Reused()
     stopped: str | None = None
     executor = None if traits_of(subject).batches_itself else executor
 
@@ -88,9 +104,14 @@ def ask(
         while stopped is None:
             answers = []
             for repeat in range(repeats):
-                wrapped = _wrap(subject, journal, repeat, batch_size)
+                wrapped: Streaming = Batched(subject=subject, size=batch_size)
+                if journal is not None:
+                    wrapped = Cached(
+                        subject=wrapped, journal=journal, repeat=repeat, asks=asks, reused=reused
+                    )
                 replies, stopped = _step(wrapped, probes.inputs, executor, batch_size, report)
                 columns.add(probes, replies, repeat if repeats > 1 else None)
+                reused.rows += len(probes)
                 answers.append(replies)
                 if stopped:
                     break
@@ -100,18 +121,40 @@ def ask(
         pass
     finally:
         plan.close()
-    return Asked(observations=columns.observations(), failures=columns.failures, stopped=stopped)
+        for layer in layers(subject):
+            if isinstance(layer, Budgeted):
+                layer.purse.settle()
+    return Asked(
+        observations=columns.observations(), failures=columns.failures, stopped=stopped, reused=reused
+    )
 
 
-def _wrap(subject: Subject, journal: Journal | None, repeat: int, batch_size: int) -> Streaming:
-    batched = Batched(subject=subject, size=batch_size)
-    return batched if journal is None else Cached(subject=batched, journal=journal, repeat=repeat)
+def finish(journal: Journal | None, asked: Asked) -> None:
+    """An audit has all it wanted of its subject: replies that hold for one run only are not used again."""
+    if journal is not None and asked.stopped is None:
+        journal.finish()
 
 
 def _step(
     subject: Streaming, inputs: Sequence[Any], executor: Executor | None, batch_size: int, report: Progress
 ) -> tuple[Replies, str | None]:
     """The replies to one batch of probes, and why the run must end with it (a spent budget), if it must."""
+    replies, stopped = _pass(subject, inputs, executor, batch_size, report)
+    again = [row for row, reason in replies.errors.items() if isinstance(reason, Transient)]
+    if stopped is not None or not again:
+        return replies, stopped
+    rows = np.array(sorted(again), dtype=np.intp)
+    second, stopped = _pass(
+        subject, [inputs[row] for row in rows.tolist()], executor, batch_size, lambda *_: None
+    )
+    rest = np.delete(np.arange(len(inputs)), rows)
+    return gather([(rest, replies.take(rest)), (rows, second)], len(inputs)), stopped
+
+
+def _pass(
+    subject: Streaming, inputs: Sequence[Any], executor: Executor | None, batch_size: int, report: Progress
+) -> tuple[Replies, str | None]:
+    """Every input once."""
     parts: list[tuple[Any, Replies]] = []
     done = failed = 0
     stopped = None

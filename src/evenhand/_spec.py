@@ -37,6 +37,8 @@ from evenhand.audits import AUDITS
 
 _TOP = ("kind", "out", "folder", "arguments", "subject", "files")
 _RUNTIME = frozenset({"progress", "executor"})
+_ONCE = frozenset({"rescore"})
+"""Arguments of one call that its repetition must not inherit: it would never ask anything again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +210,7 @@ def to_toml(spec: Spec) -> str:
         if getattr(spec, name) is not None:
             lines.append(f"{name} = {_toml(getattr(spec, name))}")
     for name in ("arguments", "subject", "files"):
-        table = {k: v for k, v in getattr(spec, name).items() if v is not None}
+        table = {k: v for k, v in getattr(spec, name).items() if v is not None and k not in _ONCE}
         if table:
             lines += ["", f"[{name}]", *(f"{_key(k)} = {_toml(v)}" for k, v in table.items())]
     return "\n".join(lines) + "\n"

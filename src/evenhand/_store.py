@@ -1,44 +1,36 @@
 """The journal: content-addressed replies in one SQLite file, so that nothing is asked, or paid for, twice.
 
-A reply is found by a 16-byte BLAKE2b digest of (subject id, repeat index, input). The subject id carries
-model, version and parameters, so a changed model never answers from an old reply. One transaction per
-arrived batch, WAL and ``synchronous=FULL``: a row that was acknowledged survives ``kill -9``.
+A reply is found by a 16-byte BLAKE2b digest of (subject id, repeat index, input). The subject id covers all
+that is sent, so a changed model never answers from an old reply. Beside the scores stands how they were read
+(`reading`) and, for services, what arrived: another way of reading costs no call. One transaction per arrived
+batch, WAL and ``synchronous=FULL``: a row that was acknowledged survives ``kill -9``.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from evenhand._answers import packed
+from evenhand._contents import sampled, shown
 from evenhand._errors import JournalError
-from evenhand._model import BoolArray, FloatArray, Replies
+from evenhand._leases import Leases
+from evenhand._model import BoolArray, FloatArray, IntArray, Replies
+from evenhand._rereading import Read, read_again, rereadable, rewrite
+from evenhand._schema import JournalFile
 
-APPLICATION_ID = 0x45564E48  # "EVNH": tells our files from other programs' databases
-SCHEMA_VERSION = 1
 _CHUNK = 500  # keys in one SELECT; SQLite's default limit of variables is far above
-
-_SCHEMA = """
-CREATE TABLE shapes (
-    id INTEGER PRIMARY KEY, subject TEXT NOT NULL, names TEXT NOT NULL, UNIQUE (subject, names)
-);
-CREATE TABLE replies (
-    key BLOB PRIMARY KEY, shape INTEGER NOT NULL REFERENCES shapes (id), scores BLOB NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE inputs (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL, repeat INTEGER NOT NULL, input TEXT NOT NULL,
-    created REAL NOT NULL
-);
-"""
 
 
 def _text_of(value: Any) -> str:
@@ -62,10 +54,27 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Known:
-    """What a journal knows of a batch: scores (n,), NaN where missing, and which rows are missing (n,)."""
+    """What a journal knows of a batch.
+
+    Args:
+        scores: name → (n,), NaN where missing. missing: which rows have no score (n,).
+        arrivals: which arrival each row came in (n,), -1 where missing.
+        reasons: row → why what arrived earlier gives no score.
+    """
 
     scores: dict[str, FloatArray]
     missing: BoolArray
+    arrivals: IntArray
+    reasons: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bill:
+    """What the rows of one transaction cost. scope: whose budget it is charged to."""
+
+    scope: str
+    calls: float
+    money: float
 
 
 class Journal:
@@ -73,10 +82,10 @@ class Journal:
 
     Args:
         path: the file; created with permissions 0600. A file of another program, or of a newer evenhand, is
-            refused and left as it is.
+            refused and left as it is; one of an older evenhand is brought up to date, and a copy is kept.
 
     Raises:
-        JournalError: the file is not a journal, is damaged, or cannot be written.
+        JournalError: the file is not a journal, is damaged, is held by another program, or cannot be written.
 
     >>> import tempfile, numpy as np
     >>> folder = tempfile.mkdtemp()
@@ -88,9 +97,13 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._shapes: dict[tuple[str, tuple[str, ...]], int] = {}
-        self._names: dict[int, tuple[str, ...]] = {}
-        self._connection = self._open()
+        self._shapes: dict[tuple[str, str, tuple[str, ...]], int] = {}
+        self._named: dict[int, tuple[str, tuple[str, ...]]] = {}
+        self._runs: dict[str, int] = {}
+        self._writes = 0
+        self.beginning = threading.RLock()
+        self._file = JournalFile(self.path)
+        self.leases = Leases(self._file)
 
     def __enter__(self) -> Journal:
         return self
@@ -98,9 +111,14 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self._file.connection
+
     def close(self) -> None:
         """Close the file; what was put is on disk already."""
-        self._connection.close()
+        self.leases.close()
+        self._file.close()
 
     def get(self, subject_id: str, inputs: Sequence[Any], *, repeat: int = 0) -> dict[int, dict[str, float]]:
         """The replies that are known: row → scores, for those of `inputs` that were answered before."""
@@ -108,53 +126,177 @@ class Journal:
         answered = np.flatnonzero(~known.missing)
         return {int(r): {n: float(c[r]) for n, c in known.scores.items() if c[r] == c[r]} for r in answered}
 
-    def fetch(self, subject_id: str, inputs: Sequence[Any], *, repeat: int = 0) -> Known:
-        """The same in columns: scores of length n, and which rows are still missing."""
-        keys = _keys(subject_id, inputs, repeat)
-        found = self._lookup(keys)
-        hits = [found.get(address) for address in keys]
-        missing = np.array([hit is None for hit in hits], dtype=np.bool_)
-        shapes = np.array([-1 if hit is None else hit[0] for hit in hits], dtype=np.int64)
-        scores: dict[str, FloatArray] = {}
-        for shape in set(shapes[~missing].tolist()):
-            at = shapes == shape
-            names = self._names_of(shape)
-            blobs = b"".join([hit[1] for hit in hits if hit is not None and hit[0] == shape])
-            values = np.frombuffer(blobs, dtype="<f8").reshape(-1, len(names))
-            for name, column in zip(names, values.T, strict=True):
-                scores.setdefault(name, np.full(len(keys), np.nan))[at] = column
-        return Known(scores=scores, missing=missing)
+    def fetch(
+        self,
+        subject_id: str,
+        inputs: Sequence[Any],
+        *,
+        repeat: int = 0,
+        reading: str | None = None,
+        read: Read | None = None,
+    ) -> Known:
+        """The same in columns: scores of length n, and which rows are still missing.
 
-    def put(self, subject_id: str, inputs: Sequence[Any], replies: Replies, *, repeat: int = 0) -> None:
-        """Keep the replies that arrived, in one transaction; rows with an error are left to be asked
-        again."""
-        names = tuple(replies.scores)
-        if not names or not len(inputs):
+        Args:
+            reading: how answers are read now; None for whatever way they were read. Scores that were read
+                otherwise are read again from what arrived, once, and are missing where nothing was kept.
+            read: reads an answer that arrived.
+        """
+        keys = keys_of(subject_id, inputs, repeat)
+        with self._file.reading() as connection:
+            known = self._gathered(keys, reading)
+            if reading is None or read is None or not known.missing.any():
+                return known
+            if not rereadable(connection, subject_id, reading):
+                return known
+            missing = [keys[row] for row in np.flatnonzero(known.missing).tolist()]
+            again = self._read_again(connection, missing, reading, read)
+        if not again:
+            return known
+        found = self._gathered(keys, reading)
+        left = np.flatnonzero(found.missing).tolist()
+        reasons = {row: again[keys[row]] for row in left if again.get(keys[row])}
+        return Known(scores=found.scores, missing=found.missing, arrivals=found.arrivals, reasons=reasons)
+
+    def put(
+        self,
+        subject_id: str,
+        inputs: Sequence[Any],
+        replies: Replies,
+        *,
+        repeat: int = 0,
+        reading: str = "",
+        bill: Bill | None = None,
+    ) -> None:
+        """Keep what arrived, in one transaction: scores, raw answers, and what they cost.
+
+        Rows with an error are left to be asked again; their answers and reasons are kept to be looked at.
+        """
+        if not len(inputs):
             return
-        values = np.column_stack([replies.scores[n] for n in names]).astype("<f8")
-        now = time.time()
-        keys = _keys(subject_id, inputs, repeat)
-        with self._guard(), self._connection as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            shape = self._shape(subject_id, names)
-            arrived = [row for row in range(len(inputs)) if row not in replies.errors]
+        names, keys = tuple(replies.scores), keys_of(subject_id, inputs, repeat)
+        arrived = [row for row in range(len(inputs)) if row not in replies.errors]
+        columns = [replies.scores[n] for n in names]
+        values = np.column_stack(columns).astype("<f8") if columns else np.empty((len(inputs), 0))
+        block, places = packed(replies.arrived)
+        with self._file.writing() as connection:
+            arrival = connection.execute(
+                "INSERT INTO arrivals (created, answers) VALUES (?, ?)", (time.time(), block)
+            ).lastrowid
+            shape = self._shape(subject_id, reading, names) if arrived else 0
             connection.executemany(
-                "INSERT OR IGNORE INTO replies VALUES (?, ?, ?)",
-                [(keys[row], shape, values[row].tobytes()) for row in arrived],
+                "INSERT INTO replies VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
+                " shape = excluded.shape, scores = excluded.scores, arrival = excluded.arrival,"
+                " place = excluded.place WHERE shape <> excluded.shape",
+                [(keys[row], shape, values[row].tobytes(), arrival, places.get(row)) for row in arrived],
             )
             connection.executemany(
-                "INSERT INTO inputs (key, repeat, input, created) VALUES (?, ?, ?, ?)",
-                [(keys[row], repeat, _text_of(inputs[row]), now) for row in arrived],
+                "INSERT INTO inputs (key, repeat, input) VALUES (?, ?, ?)",
+                [(keys[row], repeat, _text_of(inputs[row])) for row in arrived],
             )
-        self._shapes[(subject_id, names)] = shape  # only now: a transaction that was interrupted wrote none
+            connection.executemany(
+                "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        keys[r],
+                        subject_id,
+                        reading,
+                        repeat,
+                        _text_of(inputs[r]),
+                        str(why),
+                        arrival,
+                        places.get(r),
+                    )
+                    for r, why in replies.errors.items()
+                ],
+            )
+            if bill is not None and (bill.calls or bill.money):
+                self.leases.settle(connection, bill.scope, bill.calls, bill.money)
+        self._writes += 1
+        if arrived:  # only now: a transaction that was interrupted wrote none
+            self._shapes[subject_id, reading, names] = shape
+
+    def charge(self, bill: Bill) -> None:
+        """Enter a bill for answers that are not kept."""
+        with self._file.writing() as connection:
+            self.leases.settle(connection, bill.scope, bill.calls, bill.money)
+
+    def stamp(self) -> tuple[int, int]:
+        """Changes with every reply that is written, by whomever: what was missing may be there then."""
+        with self._file.reading() as connection:
+            return self._writes, int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+    def answered(self, keys: Sequence[bytes], reading: str) -> set[bytes]:
+        """Those of the keys that have a reply of this reading."""
+        return {key for key, hit in self._lookup(keys).items() if self._name_of(hit[0])[0] == reading}
+
+    def first_and_last(self, arrivals: IntArray) -> tuple[float, float] | None:
+        """When the first and the last of these arrivals came (seconds since 1970)."""
+        found = arrivals[arrivals >= 0]
+        if not len(found):
+            return None
+        with self._file.reading() as connection:  # they are numbered as they came
+            ends = [
+                connection.execute("SELECT created FROM arrivals WHERE id = ?", (int(end),)).fetchone()[0]
+                for end in (found.min(), found.max())
+            ]
+        return min(ends), max(ends)
+
+    def unfinished(self, subject_id: str) -> int | None:
+        """The number of the last run of a subject that came to no end, or None."""
+        with self._file.reading() as connection:
+            row = connection.execute(
+                "SELECT id FROM runs WHERE subject = ? AND finished IS NULL ORDER BY id DESC", (subject_id,)
+            ).fetchone()
+        return None if row is None else int(row[0])
+
+    def begin(self, subject_id: str, run: int | None = None) -> int:
+        """The number of a run that begins, or goes on (`run`); `finish` ends it."""
+        if run is None:
+            with self._file.writing() as connection:
+                run = connection.execute(
+                    "INSERT INTO runs (subject, began) VALUES (?, ?)", (subject_id, time.time())
+                ).lastrowid
+        self._runs[subject_id] = int(run or 0)
+        return self._runs[subject_id]
+
+    def begun(self, subject_id: str) -> int | None:
+        """The run of a subject that this journal began or went on with."""
+        return self._runs.get(subject_id)
+
+    def finish(self) -> None:
+        """The audit has all it wanted: replies that hold for one run only are not used by the next."""
+        if self._runs:
+            with self._file.writing() as connection:
+                connection.executemany(
+                    "UPDATE runs SET finished = ? WHERE id = ?",
+                    [(time.time(), run) for run in self._runs.values()],
+                )
+        self._runs.clear()
+
+    def sample(self, subject_id: str, n: int) -> list[tuple[str, dict[str, float]]]:
+        """Up to `n` texts with their scores, evenly over all that were answered."""
+        with self._file.reading() as connection:
+            return sampled(connection, subject_id, n)
+
+    def shown(self, *, failed: bool, limit: int) -> list[dict[str, Any]]:
+        """What arrived, newest first: subject, input, when, the scores or the reason, and the raw answer.
+
+        Args:
+            failed: only inputs that have no reply.
+            limit: at most so many.
+        """
+        with self._file.reading() as connection:
+            return shown(connection, failed=failed, limit=limit)
 
     def stats(self) -> list[dict[str, Any]]:
         """Per subject: replies held, characters of input, first and last arrival (seconds since 1970)."""
-        with self._guard():
-            cursor = self._connection.execute(
+        with self._file.reading() as connection:
+            cursor = connection.execute(
                 "SELECT subject, count(*), sum(length(input)), min(created), max(created)"
-                " FROM (SELECT key, input, min(created) AS created FROM inputs GROUP BY key)"
-                " JOIN replies USING (key) JOIN shapes ON shapes.id = shape GROUP BY subject ORDER BY subject"
+                " FROM (SELECT key, input FROM inputs GROUP BY key)"
+                " JOIN replies USING (key) JOIN shapes ON shapes.id = shape"
+                " JOIN arrivals ON arrivals.id = arrival GROUP BY subject ORDER BY subject"
             )
             keys = ("subject", "replies", "characters", "first", "last")
             return [dict(zip(keys, row, strict=True)) for row in cursor]
@@ -162,8 +304,8 @@ class Journal:
     def rows(self, subject: str | None = None) -> Iterator[dict[str, Any]]:
         """Every reply as a mapping: subject, repeat, input, and one entry per score; for `evenhand journal
         export`."""
-        with self._guard():
-            cursor = self._connection.execute(
+        with self._file.reading() as connection:
+            cursor = connection.execute(
                 "SELECT subject, names, repeat, input, scores FROM inputs JOIN replies USING (key)"
                 " JOIN shapes ON shapes.id = shape WHERE :subject IS NULL OR subject = :subject"
                 " GROUP BY key ORDER BY min(inputs.id)",
@@ -180,119 +322,111 @@ class Journal:
 
     def prune(self, *, subject: str | None = None, before: float | None = None) -> int:
         """Delete the replies of one subject, or those that arrived before a time; the number deleted."""
-        with self._guard(), self._connection as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            cursor = connection.execute(
+        given = {"subject": subject, "before": before}
+        with self._file.writing() as connection:
+            deleted = connection.execute(
                 "DELETE FROM replies WHERE (:subject IS NULL OR shape IN (SELECT id FROM shapes WHERE"
                 " subject = :subject))"
-                " AND (:before IS NULL OR key IN (SELECT key FROM inputs WHERE created < :before))",
-                {"subject": subject, "before": before},
+                " AND (:before IS NULL OR arrival IN (SELECT id FROM arrivals WHERE created < :before))",
+                given,
+            ).rowcount
+            connection.execute(
+                "DELETE FROM failures WHERE (:subject IS NULL OR subject = :subject)"
+                " AND (:before IS NULL OR arrival IN (SELECT id FROM arrivals WHERE created < :before))",
+                given,
             )
-            deleted = cursor.rowcount
             connection.execute("DELETE FROM inputs WHERE key NOT IN (SELECT key FROM replies)")
-        with self._guard():
-            self._connection.execute("VACUUM")
+            connection.execute(
+                "DELETE FROM arrivals WHERE id NOT IN (SELECT arrival FROM replies)"
+                " AND id NOT IN (SELECT arrival FROM failures)"
+            )
+        with self._file.reading() as connection:
+            connection.execute("VACUUM")
         return deleted
 
-    def _lookup(self, keys: Sequence[bytes]) -> dict[bytes, tuple[int, bytes]]:
-        found: dict[bytes, tuple[int, bytes]] = {}
+    def _gathered(self, keys: Sequence[bytes], reading: str | None) -> Known:
+        """What is known as it is read now."""
+        found = self._lookup(keys)
+        shapes_found = {hit[0] for hit in found.values()}
+        stale = {s for s in shapes_found if reading is not None and self._name_of(s)[0] != reading}
+        nothing = (-1, b"", -1)
+        hits = [hit if (hit := found.get(key, nothing))[0] not in stale else nothing for key in keys]
+        shapes = np.array([hit[0] for hit in hits], dtype=np.int64)
+        scores: dict[str, FloatArray] = {}
+        for shape in set(shapes[shapes >= 0].tolist()):
+            at = shapes == shape
+            names = self._name_of(shape)[1]
+            blobs = b"".join([hit[1] for hit in hits if hit[0] == shape])
+            values = np.frombuffer(blobs, dtype="<f8").reshape(-1, len(names))
+            for name, column in zip(names, values.T, strict=True):
+                scores.setdefault(name, np.full(len(keys), np.nan))[at] = column
+        arrivals = np.array([hit[2] for hit in hits], dtype=np.int64)
+        return Known(scores=scores, missing=shapes < 0, arrivals=arrivals)
+
+    def _read_again(
+        self, connection: sqlite3.Connection, keys: Sequence[bytes], reading: str, read: Read
+    ) -> dict[bytes, str]:
+        """Key → why what arrived for it gives no score as it is read now; empty where it gives one."""
+        found, told = read_again(connection, keys, reading, read)
+        if told:
+            with self._file.writing() as connection:
+                rewrite(
+                    connection,
+                    [
+                        (self._shape(subject, reading, names), values, key)
+                        for key, subject, names, values in found
+                    ],
+                    reading,
+                    {key: why for key, why in told.items() if why},
+                )
+        return told
+
+    def _lookup(self, keys: Sequence[bytes]) -> dict[bytes, tuple[int, bytes, int]]:
+        found: dict[bytes, tuple[int, bytes, int]] = {}
         wanted = list(dict.fromkeys(keys))
-        with self._guard():
+        with self._file.reading() as connection:
             for start in range(0, len(wanted), _CHUNK):
                 part = wanted[start : start + _CHUNK]
                 marks = ",".join("?" * len(part))
-                query = f"SELECT key, shape, scores FROM replies WHERE key IN ({marks})"  # noqa: S608 - marks only
-                rows = self._connection.execute(query, part).fetchall()
+                query = f"SELECT key, shape, scores, arrival FROM replies WHERE key IN ({marks})"  # noqa: S608 - marks only
+                rows = connection.execute(query, part).fetchall()
                 found.update(zip([row[0] for row in rows], [row[1:] for row in rows], strict=True))
         return found
 
-    def _names_of(self, shape: int) -> tuple[str, ...]:
-        if shape not in self._names:
-            with self._guard():
-                row = self._connection.execute("SELECT names FROM shapes WHERE id = ?", (shape,)).fetchone()
-                self._names[shape] = tuple(json.loads(row[0]))
-        return self._names[shape]
+    def _name_of(self, shape: int) -> tuple[str, tuple[str, ...]]:
+        """(how it was read, names of the scores) of a shape."""
+        if shape not in self._named:
+            with self._file.reading() as connection:
+                row = connection.execute(
+                    "SELECT reading, names FROM shapes WHERE id = ?", (shape,)
+                ).fetchone()
+            if row is None:
+                raise self._file.refuse(f"it is damaged (replies of a shape {shape} that is not there)")
+            self._named[shape] = (row[0], tuple(json.loads(row[1])))
+        return self._named[shape]
 
-    def _shape(self, subject_id: str, names: tuple[str, ...]) -> int:
-        known = self._shapes.get((subject_id, names))
+    def _shape(self, subject_id: str, reading: str, names: tuple[str, ...]) -> int:
+        known = self._shapes.get((subject_id, reading, names))
         if known is None:
-            written = (subject_id, json.dumps(list(names)))
-            self._connection.execute("INSERT OR IGNORE INTO shapes (subject, names) VALUES (?, ?)", written)
-            row = self._connection.execute(
-                "SELECT id FROM shapes WHERE subject = ? AND names = ?", written
-            ).fetchone()
+            written = (subject_id, reading, json.dumps(list(names)))
+            with self._file.reading() as connection:
+                connection.execute(
+                    "INSERT OR IGNORE INTO shapes (subject, reading, names) VALUES (?, ?, ?)", written
+                )
+                row = connection.execute(
+                    "SELECT id FROM shapes WHERE subject = ? AND reading = ? AND names = ?", written
+                ).fetchone()
             known = int(row[0])
         return known
 
-    def _open(self) -> sqlite3.Connection:
-        fresh = not self.path.exists() or self.path.stat().st_size == 0
-        if fresh:
-            self._create_private()
-        with self._guard():
-            connection = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
-            try:
-                self._prepare(connection)
-            except BaseException:
-                connection.close()
-                raise
-        return connection
 
-    def _create_private(self) -> None:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
-        except OSError as error:
-            raise JournalError(
-                "journal-unwritable", f"the journal cannot be created: {error.strerror}", given=self.path
-            ) from error
-
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        def pragma(name: str) -> int:
-            return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
-
-        connection.execute("BEGIN IMMEDIATE")  # two processes may meet a fresh file at the same time
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if tables == 0 and pragma("application_id") in (0, APPLICATION_ID):
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.execute("COMMIT")
-        if pragma("application_id") != APPLICATION_ID:
-            raise self._refuse("it is a database of another program")
-        if pragma("user_version") > SCHEMA_VERSION:
-            raise self._refuse("a newer evenhand wrote it")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA cache_size = -65536")  # 64 MiB: keys are random, so pages are revisited
-
-    def _refuse(self, why: str) -> JournalError:
-        return JournalError(
-            "journal-foreign",
-            f"the journal cannot be used: {why}",
-            given=self.path,
-            expected="a journal written by this version of evenhand, or a path where no file is yet",
-            hint="name another file with --journal; this one was left as it is",
-        )
-
-    @contextlib.contextmanager
-    def _guard(self) -> Iterator[None]:
-        """SQLite's errors in our words; a full disk or a read-only file must not look like a bug."""
-        try:
-            yield
-        except (UnicodeDecodeError, TypeError, ValueError) as error:
-            raise self._refuse(f"it is damaged ({error})") from error
-        except sqlite3.DatabaseError as error:
-            text = str(error)
-            if "not a database" in text or "malformed" in text:
-                raise self._refuse(f"it is damaged or not a journal ({text})") from error
-            hint = "free some space and run the same command again: every reply that had arrived is kept"
-            raise JournalError(
-                "journal-unwritable", f"the journal cannot be written: {text}", given=self.path, hint=hint
-            ) from error
+def opened(journal: str | os.PathLike[str] | Journal | None) -> AbstractContextManager[Journal | None]:
+    """The journal of a path, which is closed again; what is open already, or none, as it is."""
+    return Journal(journal) if isinstance(journal, str | os.PathLike) else nullcontext(journal)
 
 
-def _keys(subject_id: str, inputs: Sequence[Any], repeat: int) -> list[bytes]:
+def keys_of(subject_id: str, inputs: Sequence[Any], repeat: int) -> list[bytes]:
+    """The addresses of replies."""
     head = hashlib.blake2b(f"{subject_id}\0{repeat}\0".encode(), digest_size=16)
     keys = []
     for value in inputs:

@@ -413,7 +413,9 @@ def test_chat_answers_are_scored_in_four_ways(double: Any) -> None:
     p_yes, p_no = np.exp(-0.1), np.exp(-2.5)
     logprob = subject("openai", **chat, score_by="logprob", labels={"yes": 1, "no": 0})(["a"])
     assert logprob.scores["score"][0] == pytest.approx(p_yes / (p_yes + p_no))
-    label = subject("openai", **chat, score_by="label", labels={"of 100": 1})(["a"])
+    label = subject("openai", **chat, score_by="label", labels={f"{100 * score_of('a'):.0f} of 100": 1})(
+        ["a"]
+    )
     assert label.scores["score"][0] == 1
     missing = subject("openai", **chat, score_by="label", labels={"never": 1})(["a"])
     assert "none of the labels" in missing.errors[0]

@@ -87,14 +87,18 @@ def test_repeats_are_asked_and_kept_apart(tmp_path: Path) -> None:
 
 
 def test_a_spent_budget_ends_the_run_and_keeps_what_arrived(tmp_path: Path) -> None:
-    """Never one call more than allowed; the next run goes on from there."""
+    """Never one call more than allowed, by all runs on one journal; a larger budget goes on from there."""
     inner = Scripted(replies={}, default=0.5)
     with Journal(tmp_path / "j.sqlite") as journal:
         first = ask(grid(10), Budgeted(subject=inner, calls=6), journal=journal)
         assert first.stopped is not None
         assert len(inner.asked) == 6
         assert int(np.isfinite(first.observations.columns["score"]).sum()) == 6
-        second = ask(grid(10), Budgeted(subject=inner, calls=6), journal=journal)
+        again = ask(grid(10), Budgeted(subject=inner, calls=6), journal=journal)
+        assert again.stopped is not None
+        assert "by all runs on this journal" in again.stopped
+        assert len(inner.asked) == 6
+        second = ask(grid(10), Budgeted(subject=inner, calls=10), journal=journal)
     assert second.stopped is None
     assert len(inner.asked) == 10
 

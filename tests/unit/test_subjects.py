@@ -176,7 +176,7 @@ def test_a_subject_that_batches_itself_gets_everything_at_once() -> None:
     with pytest.raises(BudgetSpent):
         Batched(subject=paying, size=3)(texts)
     assert sizes == [8, 7]
-    assert paying.spent["calls"] == 7
+    assert paying.purse.spent.calls == 7
 
 
 def test_planted_has_exactly_the_gap_it_was_given() -> None:

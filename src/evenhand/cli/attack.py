@@ -116,6 +116,7 @@ def attack(
     budget: shared.Budget = None,
     rate: shared.Rate = None,
     option: shared.SubjectOptions = None,
+    subject_version: shared.SubjectVersion = None,
     journal: shared.Journal = None,
     no_cache: shared.NoCache = False,
     out: shared.Out = None,

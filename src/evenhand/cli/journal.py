@@ -12,7 +12,10 @@ import typer
 from typer import Argument, Option
 
 from evenhand._errors import DataError, UsageError
+from evenhand._files import inert_cell
 from evenhand._store import Journal
+from evenhand.reports.page import cut
+from evenhand.reports.words import visible
 
 JournalFile = Annotated[Path, Argument(help="A journal.sqlite that an audit wrote.")]
 
@@ -24,6 +27,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     commands = typer.Typer(no_args_is_help=True, help="Look at, export or prune the replies that were kept.")
     commands.command("stats", epilog=f"{EXAMPLE} stats out/journal.sqlite")(stats)
+    commands.command("show", epilog=f"{EXAMPLE} show out/journal.sqlite --where failed")(show)
     commands.command("export", epilog=f"{EXAMPLE} export out/journal.sqlite replies.csv")(export)
     commands.command("prune", epilog=f"{EXAMPLE} prune out/journal.sqlite --older-than 90")(prune)
     app.add_typer(commands, name="journal", epilog=f"{EXAMPLE} stats out/journal.sqlite")
@@ -43,10 +47,29 @@ def stats(journal: JournalFile) -> None:
                 datetime.datetime.fromtimestamp(row[k], datetime.UTC).isoformat(timespec="seconds")
                 for k in ("first", "last")
             )
-            typer.echo(
-                f"{row['subject']}: {row['replies']:,} replies, {row['characters']:,} characters, {first} to"
-                f" {last}"
-            )
+            held = f"{row['replies']:,} replies, {row['characters']:,} characters"
+            typer.echo(f"{visible(row['subject'])}: {held}, {first} to {last}")
+
+
+def show(
+    journal: JournalFile,
+    where: Annotated[str, Option(help="all, or failed: only inputs that have no reply.")] = "all",
+    limit: Annotated[int, Option(help="At most so many, newest first.", min=1)] = 20,
+) -> None:
+    """What arrived: each input, its scores or the reason why it has none, and the answer as it came."""
+    if where not in ("all", "failed"):
+        raise UsageError("where", "there is no such selection", given=where, available=["all", "failed"])
+    with _opened(journal) as opened:
+        rows = opened.shown(failed=where == "failed", limit=limit)
+    for row in rows:
+        when = datetime.datetime.fromtimestamp(row["created"], datetime.UTC).isoformat(timespec="seconds")
+        told = row["reason"] or ", ".join(f"{name} {value:g}" for name, value in row["scores"].items())
+        typer.echo(f"{when}  {visible(row['subject'])}  repeat {row['repeat']}")
+        typer.echo(f"  input:  {cut(visible(row['input']), 300)}")
+        typer.echo(f"  {'failed' if row['reason'] else 'scores'}: {cut(visible(told), 300)}")
+        if row["answer"] is not None:
+            typer.echo(f"  answer: {cut(visible(row['answer'].decode('utf-8', 'replace')), 2_000)}")
+    typer.echo(f"{len(rows)} shown")
 
 
 def export(
@@ -67,11 +90,13 @@ def export(
     to.parent.mkdir(parents=True, exist_ok=True)
     with to.open("w", newline="", encoding="utf-8") as file:
         if to.suffix.lower() == ".jsonl":
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            file.writelines(json.dumps(row) + "\n" for row in rows)
         else:
             writer = csv.DictWriter(file, names)
             writer.writeheader()
-            writer.writerows(rows)
+            writer.writerows(
+                {k: inert_cell(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows
+            )
     typer.echo(f"Written: {to} ({len(rows):,} replies)")
 
 

@@ -77,6 +77,12 @@ Journal: TypeAlias = Annotated[
     Path | None,
     Option(help="File with replies that arrived earlier; they are not asked again. By default in --out."),
 ]
+SubjectVersion: TypeAlias = Annotated[
+    str | None, Option(help="Version of the model, where its id does not say it.")
+]
+Rescore: TypeAlias = Annotated[
+    bool, Option("--rescore", help="Ask nothing: read the answers in the journal again.")
+]
 NoCache: TypeAlias = Annotated[bool, Option("--no-cache", help="Keep and reuse no replies.")]
 Out: TypeAlias = Annotated[
     Path | None, Option(help="Folder for result.json, estimates.csv, report.html, audit.toml.")

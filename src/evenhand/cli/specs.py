@@ -14,7 +14,7 @@ from typer import Argument, Option
 
 from evenhand._design import of_result
 from evenhand._errors import UsageError
-from evenhand._spec import Spec, read_spec
+from evenhand._spec import Spec, read_spec, validate
 from evenhand.audits import AUDITS
 from evenhand.cli import options as shared
 from evenhand.cli.output import perform
@@ -73,6 +73,7 @@ def run(
     file: SpecFile,
     out: Annotated[Path | None, Option(help="Folder for the results; overrides the file's.")] = None,
     journal: shared.Journal = None,
+    rescore: shared.Rescore = False,
     no_cache: shared.NoCache = False,
 ) -> None:
     """Run an audit from its file; run it again after an interruption and it goes on where it stopped."""
@@ -85,5 +86,7 @@ def run(
         elif journal is not None or "journal" not in arguments:
             kept = Path(where) / "journal.sqlite"
             arguments["journal"] = str(kept if journal is None else journal.absolute())
+    if rescore:
+        arguments = dict(validate({"kind": spec.kind, "arguments": {**arguments, "rescore": True}}).arguments)
     with spec.place():
         perform(replace(spec, arguments=arguments, out=where))

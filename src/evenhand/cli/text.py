@@ -80,7 +80,9 @@ def text(
     ] = "error",
     rate: shared.Rate = None,
     option: shared.SubjectOptions = None,
+    subject_version: shared.SubjectVersion = None,
     journal: shared.Journal = None,
+    rescore: shared.Rescore = False,
     no_cache: shared.NoCache = False,
     export_probes: Annotated[Path | None, Option(help="Write the rewritten texts here; ask nothing.")] = None,
     export_templates: Annotated[

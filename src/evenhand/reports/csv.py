@@ -6,14 +6,12 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from evenhand._files import FORMULA_STARTS
 from evenhand.reports.words import visible
 
 if TYPE_CHECKING:
     from evenhand._model import Scalar
     from evenhand._record import Record
-
-FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-"""What makes a spreadsheet run a cell; full-width forms count in some locales."""
 
 
 def render(result: Record) -> str:

@@ -101,6 +101,8 @@ def _head(console: Console, result: Record) -> None:
     if not result.complete:
         _say(console, "INCOMPLETE: the audit stopped early.", "bold red")
     _say(console, words.headline(result), STYLES[result.verdict])
+    if said := words.missing(result):
+        _say(console, said, "bold red")
     console.print()
 
 

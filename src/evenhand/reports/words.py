@@ -273,10 +273,26 @@ def _others(findings: Sequence[Finding]) -> str:
     return f"Of the other primary claims: {'; '.join(parts)}."
 
 
+MANY_MISSING = 0.05
+"""Share of questions without a score from which the reader is told before anything else."""
+
+
+def missing(result: Record) -> str:
+    """That many questions have no score; empty where few lack one."""
+    asked = result.counts.get("probes", result.counts.get("asked", 0))
+    failed = result.counts.get("failed", 0)
+    if not asked or failed < MANY_MISSING * asked:
+        return ""
+    return (
+        f"{failed / asked:.1%} of what was asked has no score ({failed:,} of {asked:,}): this rests on the"
+        " rest, which may not be like them. Look at the reasons, and run the same command again."
+    )
+
+
 def advice(result: Record) -> list[str]:
     """What to do next, one sentence each, worst first."""
     tally = result.verdicts
-    lines = []
+    lines = [said] if (said := missing(result)) else []
     if not result.complete:
         lines.append("The audit stopped early. Resume it before relying on any of this.")
     if tally["disparity"]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from evenhand._errors import UsageError
 from evenhand._model import Subject
-from evenhand.subjects.python import from_callable, from_path
-from evenhand.subjects.wrappers import Batched, Budgeted, Cached, Limited, Retrying
+from evenhand.subjects.cached import Cached
+from evenhand.subjects.python import PythonSubject, from_callable, from_path
+from evenhand.subjects.wrappers import Batched, Budgeted, Limited, Retrying, Versioned
 
 SUBJECTS: dict[str, str] = {
     "azure-content-safety": "evenhand.subjects.azure_content_safety:azure_content_safety",
@@ -97,6 +99,20 @@ def subject(spec: str | Callable[..., Any] | Subject, **options: Any) -> Subject
         available=sorted(SUBJECTS),
         hint='your own model is named "module:attr", e.g. my_model:predict',
     )
+
+
+def versioned(spec: str | Callable[..., Any] | Subject, version: str | None) -> Subject:
+    """The subject of `subject`, with the version of its model, if one is declared, in its id."""
+    chosen = subject(spec)
+    if version is None:
+        return chosen
+    if isinstance(chosen, PythonSubject) and chosen.traits.reuse != "always":
+        return from_callable(chosen.function, names=chosen.names, traits=chosen.traits, version=version)
+    from evenhand.subjects.service import Service
+
+    if isinstance(chosen, Service):  # not wrapped: whoever sets its rate must find it
+        return replace(chosen, version=version)
+    return Versioned(subject=chosen, version=version)
 
 
 def _built_in(name: str, options: dict[str, Any]) -> Subject:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from evenhand._errors import UsageError
-from evenhand._model import Replies
-from evenhand.subjects.keys import TooLong, from_environment, too_long
+from evenhand._model import Replies, Span
+from evenhand.subjects.gate import number
+from evenhand.subjects.keys import TooLong, check_url, from_environment, too_long
 from evenhand.subjects.service import Service
 
 CATEGORIES = ("Hate", "SelfHarm", "Sexual", "Violence")
@@ -31,6 +32,9 @@ class AnalyzeText:
     def id(self) -> str:
         return f"azure-content-safety {self.version} EightSeverityLevels"
 
+    reading: ClassVar[str] = "1"
+    within: ClassVar[Span] = (0.0, 7.0)
+
     @property
     def url(self) -> str:
         return f"{self.endpoint}/contentsafety/text:analyze?api-version={self.version}"
@@ -48,7 +52,7 @@ class AnalyzeText:
         return {"text": inputs[0], "categories": list(CATEGORIES), "outputType": "EightSeverityLevels"}
 
     def parse(self, answer: Any, n: int) -> Replies:
-        found = {item["category"]: float(item["severity"]) for item in answer["categoriesAnalysis"]}
+        found = {item["category"]: number(item["severity"]) for item in answer["categoriesAnalysis"]}
         return Replies(scores={name: np.array([found[name]]) for name in CATEGORIES})
 
 
@@ -62,5 +66,6 @@ def azure_content_safety(
     where = endpoint_url or from_environment("AZURE_CONTENT_SAFETY_ENDPOINT")
     if not where.startswith(("https://", "http://127.0.0.1", "http://localhost")):
         raise UsageError("endpoint-url", "the endpoint is no https address", given=where)
+    check_url(where)
     key = from_environment("AZURE_CONTENT_SAFETY_KEY")
     return Service(endpoint=AnalyzeText(endpoint=where.rstrip("/"), version=version, key=key), **engine)

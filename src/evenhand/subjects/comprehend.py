@@ -6,16 +6,19 @@ Through boto3, in threads.
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from evenhand._errors import CredentialError, SubjectError, UsageError
-from evenhand._model import Replies
-from evenhand.subjects.keys import too_long
+from evenhand._model import Arrived, Replies
+from evenhand.subjects import gate
+from evenhand.subjects.keys import check_url, too_long
 from evenhand.subjects.wrappers import Arrivals, Transient, gather
 
 Task: TypeAlias = Literal["sentiment", "toxicity"]
@@ -48,10 +51,13 @@ class Comprehend:
     language: str
     concurrency: int = 4
     attempts: int = 4
+    region: str = ""
+    endpoint_url: str = ""
 
     @property
     def id(self) -> str:
-        return f"comprehend {self.task} {self.language}"
+        where = f"{self.region} {self.endpoint_url}".strip()
+        return f"comprehend {self.task} {self.language} {where}".rstrip()
 
     @property
     def batches_itself(self) -> bool:
@@ -77,7 +83,7 @@ class Comprehend:
             yield rows, Replies(scores={}, errors={at: refused[int(row)] for at, row in enumerate(rows)})
         asked = [row for row in range(len(inputs)) if row not in refused]
         chunks = iter([asked[at : at + size] for at in range(0, len(asked), size)])
-        ask = self._sentiment if self.task == "sentiment" else self._toxicity
+        ask = partial(self._checked, self._sentiment if self.task == "sentiment" else self._toxicity)
         with ThreadPoolExecutor(self.concurrency) as pool:
             flying: dict[Future[Replies], list[int]] = {}
             try:
@@ -95,9 +101,14 @@ class Comprehend:
                 for future in flying:
                     future.cancel()
 
+    def _checked(self, ask: Callable[[list[str]], Replies], texts: list[str]) -> Replies:
+        """Probabilities or errors, whatever shape the answer has."""
+        return gate.checked(lambda: ask(texts), len(texts), (0.0, 1.0))
+
     def _sentiment(self, texts: list[str]) -> Replies:
         scores = {name: np.full(len(texts), np.nan) for name in SENTIMENT}
         errors: dict[int, str] = {}
+        arrived: dict[int, Arrived] = {}
         todo = list(range(len(texts)))
         for _ in range(self.attempts):
             answer = called(
@@ -109,7 +120,7 @@ class Comprehend:
             for item in answer["ResultList"]:
                 row = todo[int(item["Index"])]
                 for name in SENTIMENT:
-                    scores[name][row] = float(item["SentimentScore"][name])
+                    scores[name][row] = gate.number(item["SentimentScore"][name])
                 errors.pop(row, None)
             failed = {todo[int(item["Index"])]: item for item in answer.get("ErrorList", [])}
             answered = {todo[int(item["Index"])] for item in answer["ResultList"]} | set(failed)
@@ -120,12 +131,13 @@ class Comprehend:
                 }
             )
             errors.update({row: "the service did not mention this document" for row in set(todo) - answered})
+            arrived.update(_arrived(answer, todo))
             todo = [row for row in todo if row in errors and not _final(failed.get(row))]
             if not todo:
                 break
         for row in todo:
             errors[row] = Transient(errors[row])
-        return Replies(scores=scores, errors=errors)
+        return Replies(scores=scores, errors=errors, arrived=arrived)
 
     def _toxicity(self, texts: list[str]) -> Replies:
         answer = called(
@@ -137,14 +149,15 @@ class Comprehend:
         results = answer["ResultList"]
         if len(results) != len(texts):
             reason = f"{len(results)} results for {len(texts)} segments"
-            return Replies(scores={}, errors=dict.fromkeys(range(len(texts)), reason))
-        scores = {"TOXICITY": np.array([float(r["Toxicity"]) for r in results])}
+            rows = list(range(len(texts)))
+            return Replies(scores={}, errors=dict.fromkeys(rows, reason), arrived=_arrived(answer, rows))
+        scores = {"TOXICITY": np.array([gate.number(r["Toxicity"]) for r in results])}
         for name in dict.fromkeys(label["Name"] for r in results for label in r["Labels"]):
             found = [
                 {label["Name"]: label["Score"] for label in r["Labels"]}.get(name, np.nan) for r in results
             ]
             scores[name] = np.array(found, dtype=np.float64)
-        return Replies(scores=scores)
+        return Replies(scores=scores, arrived=_arrived(answer, list(range(len(texts)))))
 
 
 def comprehend(
@@ -176,8 +189,16 @@ def comprehend(
         raise UsageError(
             "unknown-language", f"{task} is not offered in this language", given=language, available=known
         )
+    check_url(endpoint_url or "")
     client = aws_client("comprehend", region=region, endpoint_url=endpoint_url)
-    return Comprehend(client=client, task=task, language=language, concurrency=concurrency)
+    return Comprehend(
+        client=client,
+        task=task,
+        language=language,
+        concurrency=concurrency,
+        region=str(client.meta.region_name),
+        endpoint_url=endpoint_url or "",
+    )
 
 
 def aws_client(service: str, *, region: str | None, endpoint_url: str | None) -> Any:
@@ -226,6 +247,13 @@ def called(call: Callable[[Any], Any], argument: Any) -> Any:
         raise SubjectError(
             "aws-error", f"AWS cannot be reached: {error}", hint="check the region and the network"
         ) from None
+
+
+def _arrived(answer: Any, rows: list[int]) -> dict[int, Arrived]:
+    """The answer to these rows, as it came but for the headers of the transport."""
+    kept = {name: value for name, value in answer.items() if name != "ResponseMetadata"}
+    body = json.dumps(kept, default=str).encode()
+    return {row: Arrived(body, at, len(rows)) for at, row in enumerate(rows)}
 
 
 def _final(item: Any) -> bool:

@@ -18,7 +18,7 @@ from evenhand._errors import SubjectError, UsageError
 from evenhand._model import Replies
 from evenhand.subjects.comprehend import LANGUAGES, SENTIMENT, aws_client, called
 from evenhand.subjects.comprehend_files import read_comprehend
-from evenhand.subjects.keys import too_long
+from evenhand.subjects.keys import check_url, too_long
 
 DOCUMENT_BYTES = 5_120
 ENDED = frozenset({"COMPLETED", "FAILED", "STOPPED"})
@@ -38,12 +38,15 @@ class ComprehendJob:
     role: str
     language: str
     poll: float = 20.0
+    region: str = ""
+    endpoint_url: str = ""
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False, compare=False)
     whole: bool = True
 
     @property
     def id(self) -> str:
-        return f"comprehend sentiment-job {self.language}"
+        where = f"{self.region} {self.endpoint_url}".strip()
+        return f"comprehend sentiment-job {self.language} {where}".rstrip()
 
     def __call__(self, inputs: Sequence[str], /) -> Replies:
         lines = [" ".join(str(text).splitlines()) for text in inputs]
@@ -138,8 +141,12 @@ def comprehend_job(
             given=language,
             available=LANGUAGES,
         )
+    check_url(endpoint_url or "")
+    client = aws_client("comprehend", region=region, endpoint_url=endpoint_url)
     return ComprehendJob(
-        comprehend=aws_client("comprehend", region=region, endpoint_url=endpoint_url),
+        comprehend=client,
+        region=str(client.meta.region_name),
+        endpoint_url=endpoint_url or "",
         s3=aws_client("s3", region=region, endpoint_url=endpoint_url),
         location=location,
         role=role,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand._model import Replies
-from evenhand.subjects.keys import from_environment, too_long
+from evenhand._model import Replies, Span
+from evenhand.subjects.gate import number
+from evenhand.subjects.keys import check_url, from_environment, too_long
 from evenhand.subjects.service import Service
 
 
@@ -26,6 +27,9 @@ class ModerateText:
     @property
     def id(self) -> str:
         return f"google-moderation v2 {self.language or 'auto'}"
+
+    reading: ClassVar[str] = "1"
+    within: ClassVar[Span] = (0.0, 1.0)
 
     @property
     def url(self) -> str:
@@ -44,12 +48,13 @@ class ModerateText:
 
     def parse(self, answer: Any, n: int) -> Replies:
         found = answer["moderationCategories"]
-        return Replies(scores={item["name"]: np.array([float(item["confidence"])]) for item in found})
+        return Replies(scores={item["name"]: np.array([number(item["confidence"])]) for item in found})
 
 
 def google_moderation(
     *, language: str | None = None, endpoint_url: str = "https://language.googleapis.com", **engine: Any
 ) -> Service:
     """The subject `google-moderation`. Key: GOOGLE_API_KEY."""
+    check_url(endpoint_url)
     key = from_environment("GOOGLE_API_KEY")
     return Service(endpoint=ModerateText(host=endpoint_url.rstrip("/"), language=language, key=key), **engine)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -13,8 +12,16 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from evenhand._errors import UsageError
-from evenhand._model import Replies
-from evenhand.subjects.keys import check_headers, fill_in, too_long
+from evenhand._model import Replies, Span
+from evenhand.subjects.gate import bounds_of, number
+from evenhand.subjects.keys import (
+    check_body,
+    check_headers,
+    check_url,
+    fill_in,
+    names_a_secret,
+    too_long,
+)
 from evenhand.subjects.service import Service
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\*)\]|\[['\"]([^'\"]+)['\"]\]")
@@ -24,20 +31,26 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\*)\]|\[['\"]([^'\"]+)['\"]\]")
 class JsonEndpoint:
     """A request template and the paths of the scores."""
 
-    url: str
+    url: str = field(repr=False)
     template: Any
     paths: Mapping[str, str]
     batch: int
     most_bytes: int
     sent: Mapping[str, str] = field(repr=False)
     variable: str = ""
+    address: str = ""
+    public: Mapping[str, str] = field(default_factory=dict)
+    within: Span | None = None
 
     @property
     def id(self) -> str:
-        shape = json.dumps([self.template, sorted(self.paths.items())], sort_keys=True)
-        where = urlsplit(self.url)
-        digest = hashlib.blake2b(shape.encode(), digest_size=6).hexdigest()
-        return f"http {where.scheme}://{where.netloc}{where.path} {digest}"
+        where = urlsplit(self.address)
+        return f"http {where.scheme}://{where.netloc}{where.path}"
+
+    @property
+    def reading(self) -> str:
+        """The paths of the scores: another path is read from the same answer."""
+        return json.dumps(["1", sorted(self.paths.items()), self.within])
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -53,7 +66,7 @@ class JsonEndpoint:
         scores = {}
         for name, path in self.paths.items():
             found = select(answer, path)
-            values = [float(v) for v in found] if isinstance(found, list) else [float(found)]
+            values = [number(v) for v in found] if isinstance(found, list) else [number(found)]
             if len(values) != n:
                 raise ValueError(f"{len(values)} values at {path} for {n} inputs")
             scores[name] = np.array(values)
@@ -68,12 +81,13 @@ def http(
     headers: Mapping[str, str] | None = None,
     batch: int = 1,
     most_bytes: int = 1_000_000,
+    within: Sequence[float] | str | None = None,
     **engine: Any,
 ) -> Service:
     """The subject `http`.
 
     Args:
-        url: where to POST.
+        url: where to POST; a key in its query is named, ``?key=${MY_KEY}``, never written out.
         scores: score name → JSONPath in the answer, e.g. ``{"toxicity": "$.result.scores[0].value"}``; with
             `batch` > 1 the path must give a list, e.g. ``"$.results[*].score"``. One path alone is named
             ``score``.
@@ -81,22 +95,28 @@ def http(
             batch.
         headers: e.g. ``{"Authorization": "Bearer ${MY_KEY}"}``: secrets are named, never written out.
         batch: texts in one request. most_bytes: longest text that is sent.
+        within: least and largest possible score, e.g. ``(0, 1)``; what lies outside is an error of its row.
         engine: options of `Service`: concurrency, rate, characters, attempts, timeout, …
 
     Raises:
-        UsageError: no URL, a key written into the headers, a path that is not read.
+        UsageError: no URL, a key written into the URL, the headers or the body, a path that is not read.
     """
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
         raise UsageError(
             "endpoint-url", "this is no address to send to", given=url, expected="https://host/path"
         )
+    check_url(url)
+    check_body(body)
     check_headers(dict(headers or {}))
     paths = {"score": scores} if isinstance(scores, str) else dict(scores)
     for path in paths.values():
         steps(path)
-    variables = re.findall(r"\$\{(\w+)\}", " ".join((headers or {}).values()))
+    variables = re.findall(r"\$\{(\w+)\}", " ".join([*(headers or {}).values(), url]))
     endpoint = JsonEndpoint(
-        url=url,
+        url=fill_in(url),
+        address=url,
+        public={k.lower(): v for k, v in (headers or {}).items() if not names_a_secret(k)},
+        within=bounds_of(within),
         template=body
         if body is not None
         else {"texts" if batch > 1 else "text": "{texts}" if batch > 1 else "{text}"},

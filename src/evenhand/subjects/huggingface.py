@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from evenhand._errors import SubjectError, UsageError
 from evenhand._model import Replies
+from evenhand.subjects.identity import digest_of_files
 
 Task: TypeAlias = Literal["text-classification", "zero-shot-classification"]
 
@@ -25,6 +27,7 @@ class HuggingFace:
     pipeline: Any = field(repr=False, compare=False)
     labels: tuple[str, ...] = ()
     batch_size: int = 32
+    reuse: str = "always"
 
     def __call__(self, inputs: Sequence[str], /) -> Replies:
         texts = [str(text) for text in inputs]
@@ -82,8 +85,18 @@ def huggingface(
             given=model,
             hint="a folder with the weights, or a name that your hub knows (and a network)",
         ) from error
-    version = getattr(made.model.config, "_commit_hash", None) or revision or "local"
-    parts = ["huggingface", task, model, str(version), ",".join(candidates)]
+    folder = Path(model)
+    version = digest_of_files(sorted(folder.rglob("*"))) if folder.is_dir() else _revision(made)
+    parts = ["huggingface", task, model, version or revision or "local", ",".join(candidates)]
     return HuggingFace(
-        id=" ".join(p for p in parts if p), pipeline=made, labels=candidates, batch_size=batch_size
+        id=" ".join(p for p in parts if p),
+        pipeline=made,
+        labels=candidates,
+        batch_size=batch_size,
+        reuse="always" if version else "unfinished",
     )
+
+
+def _revision(made: Any) -> str:
+    """The commit that the hub's files are of; empty where it is not known: a name may move."""
+    return str(getattr(made.model.config, "_commit_hash", None) or "")

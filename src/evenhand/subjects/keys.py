@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlsplit
 
 from evenhand._errors import CredentialError, UsageError
 
@@ -44,13 +46,82 @@ def check_headers(headers: dict[str, str]) -> None:
         UsageError: a header holds what looks like a key.
     """
     for name, value in headers.items():
-        secret = name.lower() in {"authorization", "x-api-key", "api-key", "cookie"}
+        secret = names_a_secret(name) or name.lower() == "cookie"
         if (secret and not _VARIABLE.search(value)) or looks_like_a_key(value):
             raise UsageError(
                 "key-in-configuration",
                 f"the header {name} seems to hold a key",
                 expected="the name of an environment variable: Bearer ${MY_KEY}",
                 hint="export MY_KEY=… and name it; what stands in the file is written beside the results",
+            )
+
+
+_NAMES = re.compile(
+    r"(?:x)?(?:goog)?apikey|(?:access|auth|session)?token|bearer|(?:client)?secret|password|passwd|pwd"
+    r"|(?:x)?auth(?:orization)?|sig(?:nature)?|(?:ocpapim)?subscriptionkey|credentials?|awsaccesskeyid"
+)
+"""Names, without marks, under which a secret travels in a header, a query or a body."""
+_WRITTEN = re.compile(
+    r"\b(?:sk-[A-Za-z0-9_-]{8,}|AIza[\w-]{20,}|gh[pousr]_\w{20,}|xox[abprs]-[\w-]{8,}|AKIA[A-Z0-9]{12,}"
+    r"|hf_[A-Za-z0-9]{16,}|glpat-[\w-]{12,}|Bearer\s+[\w.~+/-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}\.)"
+)
+"""Keys as well-known services write them."""
+
+
+def names_a_secret(name: str) -> bool:
+    """Whether a field of this name holds a secret.
+
+    >>> names_a_secret("api_key"), names_a_secret("max_tokens")
+    (True, False)
+    """
+    return _NAMES.fullmatch(re.sub(r"[^a-z0-9]", "", name.lower())) is not None
+
+
+def check_url(url: str) -> None:
+    """Refuse an address that holds a password or a key: it becomes part of ids and of what is written.
+
+    Raises:
+        UsageError: ``user:password@``, a parameter that is named like a key, a value that looks like one.
+    """
+    try:
+        parts = urlsplit(url)
+        secret = parts.username is not None or parts.password is not None
+    except ValueError as error:
+        raise UsageError("endpoint-url", f"this is no address: {error}", given="(not shown)") from None
+    for name, value in parse_qsl(parts.query, keep_blank_values=True):
+        named = names_a_secret(name) or name.lower() == "key"
+        secret |= bool((named and value and not _VARIABLE.fullmatch(value)) or _WRITTEN.search(value))
+    if secret or _WRITTEN.search(url):
+        raise UsageError(
+            "key-in-configuration",
+            "the address seems to hold a key or a password",
+            given=parts.hostname,
+            expected="an address without user:password@ and without keys",
+            hint="name a variable in a header, Authorization: Bearer ${MY_KEY}; what stands in an address is"
+            " written beside the results",
+        )
+
+
+def check_body(body: object) -> None:
+    """Refuse a request body that holds a key.
+
+    Raises:
+        UsageError: a field named like a secret, or a text that looks like a key.
+    """
+    stack: list[tuple[str, object]] = [("", body)]
+    while stack:
+        name, value = stack.pop()
+        if isinstance(value, Mapping):
+            stack += [(str(key), inner) for key, inner in value.items()]
+        elif isinstance(value, list | tuple):
+            stack += [(name, inner) for inner in value]
+        elif isinstance(value, str) and ((names_a_secret(name) and value) or _WRITTEN.search(value)):
+            raise UsageError(
+                "key-in-configuration",
+                "the body of the request seems to hold a key",
+                given=name or "a text",
+                expected="a body without keys",
+                hint="name a variable in a header, Authorization: Bearer ${MY_KEY}",
             )
 
 

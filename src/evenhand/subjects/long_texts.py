@@ -51,13 +51,7 @@ class LongTexts:
                 )
             kept = np.array([at for at in range(len(rows)) if at not in long], dtype=np.intp)
             if len(kept):
-                errors = {
-                    i: replies.errors[int(at)] for i, at in enumerate(kept) if int(at) in replies.errors
-                }
-                yield (
-                    rows[kept],
-                    Replies(scores={n: c[kept] for n, c in replies.scores.items()}, errors=errors),
-                )
+                yield rows[kept], replies.take(kept)
             for at, reason in long.items():
                 row = int(rows[at])
                 yield np.array([row], dtype=np.intp), self._in_parts(str(inputs[row]), reason.limit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,8 @@ import numpy as np
 
 from evenhand._errors import DataError, UsageError
 from evenhand._model import Replies
-from evenhand.subjects.python import as_replies
+from evenhand.subjects.identity import digest_of_files
+from evenhand.subjects.python import as_replies, from_path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +26,7 @@ class OnnxModel:
     text: bool
     prepare: Any = field(default=None, repr=False, compare=False)
     names: tuple[str, ...] | None = None
+    reuse: str = "always"
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         given: Any = list(inputs)
@@ -76,21 +77,16 @@ def onnx(
             given=first.type,
             expected='a callable that prepares texts: --option prepare="my_module:features"',
         )
-    digest = hashlib.blake2b(file.read_bytes(), digest_size=8).hexdigest()
+    digest = digest_of_files([file, *sorted(p for p in file.parent.glob(f"{file.stem}*") if p != file)])
+    prepared = None if prepare is None else from_path(prepare)
+    parts = ["onnx", file.name, chosen, prepared.id if prepared else "", ",".join(names or ()), digest]
     return OnnxModel(
-        id=f"onnx {file.name} {chosen} {prepare or ''} {digest}",
+        id=" ".join(part for part in parts if part),
         session=session,
         input=first.name,
         output=chosen,
         text=text,
-        prepare=_callable(prepare),
+        prepare=prepared.function if prepared else None,
         names=tuple(names) if names else None,
+        reuse="always" if prepared is None else prepared.traits.reuse,
     )
-
-
-def _callable(path: str | None) -> Any:
-    if path is None:
-        return None
-    from evenhand.subjects.python import from_path
-
-    return from_path(path).function

@@ -5,9 +5,8 @@ A prompt with a slot, and a way to score the answer.
 
 from __future__ import annotations
 
-import hashlib
+import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -15,17 +14,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from evenhand._errors import UsageError
-from evenhand._model import FloatArray, Replies, Subject
-from evenhand.subjects.keys import from_environment, too_long
+from evenhand._model import FloatArray, Replies, Span, Subject
+from evenhand.subjects.gate import Unreadable, bounds_of, number
+from evenhand.subjects.keys import check_body, check_url, from_environment, too_long
+from evenhand.subjects.prose import label_in, number_in, refuses
 from evenhand.subjects.service import Service
 
 ScoreBy: TypeAlias = Literal["number", "label", "logprob", "judge"]
-_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
-_REFUSAL = re.compile(
-    r"\b(?:i(?:'|’)?m sorry|i (?:can(?:no|')t|cannot|won't|am unable to|am not able to)|as an ai"
-    r"|unable to (?:help|assist|comply))\b",
-    re.I,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,19 +39,18 @@ class Chat:
     key: str = field(repr=False)
     variable: str = "OPENAI_API_KEY"
     batch: int = 1
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    within: Span | None = None
 
     @property
     def id(self) -> str:
-        parts = [
-            self.prompt,
-            self.system or "",
-            self.score_by,
-            repr(sorted(self.labels.items())),
-            str(self.max_tokens),
-        ]
-        parts.append(self.judge.id if self.judge is not None else "")
-        digest = hashlib.blake2b("\0".join(parts).encode(), digest_size=6).hexdigest()
-        return f"openai {self.base_url} {self.model} t={self.temperature:g} {digest}"
+        return f"openai {self.base_url} {self.model} t={self.temperature:g}"
+
+    @property
+    def reading(self) -> str:
+        """How the answer becomes a number; none of it is sent."""
+        judge = self.judge.id if self.judge is not None else ""
+        return json.dumps(["1", self.score_by, sorted(self.labels.items()), judge, self.within])
 
     @property
     def url(self) -> str:
@@ -80,7 +74,9 @@ class Chat:
         }
         if self.score_by == "logprob":
             sent |= {"logprobs": True, "top_logprobs": 20, "max_tokens": 1}
-        return sent
+        if "max_completion_tokens" in self.extra:
+            sent.pop("max_tokens")  # a service that knows the new name refuses both
+        return sent | dict(self.extra)
 
     def parse(self, answer: Any, n: int) -> Replies:
         choice = answer["choices"][0]
@@ -88,24 +84,30 @@ class Chat:
             return _one(
                 {"score": _from_logprobs(choice["logprobs"]["content"][0]["top_logprobs"], self.labels)}
             )
-        text = str(choice["message"]["content"] or "")
-        if self.score_by == "number":
-            found = _NUMBER.search(text)
-            if found is None:
-                return Replies(scores={}, errors={0: f"no number in the answer: {text[:60]!r}"})
-            return _one({"score": float(found.group())})
-        if self.score_by == "label":
-            value = _from_label(text, self.labels)
-            if value is None:
-                return Replies(scores={}, errors={0: f"none of the labels in the answer: {text[:60]!r}"})
-            return _one({"score": value})
-        scores = {"length": float(len(text.split())), "refusal": float(bool(_REFUSAL.search(text)))}
+        message = choice["message"]
+        declined = message.get("refusal") or choice.get("finish_reason") == "content_filter"
+        text = str(message.get("content") or message.get("refusal") or "")
+        if self.score_by in ("number", "label"):
+            return _one({"score": self._score(text, bool(declined), choice.get("finish_reason"))})
+        scores = {"length": float(len(text.split())), "refusal": float(bool(declined) or refuses(text))}
         if self.judge is not None:
             judged = self.judge([text])
             if judged.errors:
                 return Replies(scores={}, errors={0: f"the judge failed: {judged.errors[0]}"})
             scores = {name: float(column[0]) for name, column in judged.scores.items()} | scores
         return _one(scores)
+
+    def _score(self, text: str, declined: bool, ended: Any) -> float:
+        if declined:
+            raise Unreadable("the model declined to answer")
+        if ended == "length" and text.rstrip()[-1:].isalnum():
+            raise Unreadable("the answer was cut off by max_tokens")  # 8 of 85, non of nontoxic
+        try:
+            return number_in(text) if self.score_by == "number" else label_in(text, self.labels)
+        except Unreadable:
+            if refuses(text):
+                raise Unreadable("the model declined to answer") from None
+            raise
 
 
 def openai(
@@ -120,6 +122,8 @@ def openai(
     temperature: float = 0.0,
     max_tokens: int = 64,
     key_variable: str = "OPENAI_API_KEY",
+    extra: Mapping[str, Any] | None = None,
+    within: Sequence[float] | str | None = None,
     **engine: Any,
 ) -> Service:
     """The subject `openai`.
@@ -127,14 +131,17 @@ def openai(
     Args:
         model, base_url: e.g. a cloud's, or ``http://localhost:11434/v1`` for a model of your own.
         prompt: with the slot ``{text}``, e.g. ``"How trustworthy is this applicant, 0 to 100? {text}"``.
-        score_by: `number`: the first number in the answer; `label`: the value in `labels` of the label named;
+        score_by: `number`: the number that the answer gives (JSON, alone, or where an answer stands; see
+            `prose`); `label`: the value in `labels` of the label it gives;
             `logprob`: the expected value of `labels` under the probabilities of the first token; `judge`:
             another subject scores the free-text answer, beside its length in words and whether it refuses.
         labels: label → value, e.g. ``{"yes": 1, "no": 0}``.
         temperature: above 0 ask several times (`repeats`).
+        extra: further fields of the request, e.g. ``{"max_completion_tokens": 64, "seed": 1}``.
+        within: least and largest possible score, e.g. ``(0, 100)``; what lies outside is an error of its row.
 
     Raises:
-        UsageError: a prompt without its slot, or labels missing.
+        UsageError: a prompt without its slot, labels missing, or a key in the address or in `extra`.
     """
     if "{text}" not in prompt:
         raise UsageError(
@@ -154,6 +161,8 @@ def openai(
         raise UsageError(
             "score-by", f"scoring by {score_by} needs labels", expected='labels={"yes": 1, "no": 0}'
         )
+    check_url(base_url)
+    check_body(extra)
     if isinstance(judge, str):
         from evenhand.subjects import subject
 
@@ -171,6 +180,8 @@ def openai(
         judge=judge,
         key=from_environment(key_variable, optional=local),
         variable=key_variable,
+        extra=dict(extra or {}),
+        within=bounds_of(within),
     )
     return Service(endpoint=endpoint, **engine)
 
@@ -182,22 +193,18 @@ def _one(scores: Mapping[str, float]) -> Replies:
     return Replies(scores=columns)
 
 
-def _from_label(text: str, labels: Mapping[str, float]) -> float | None:
-    """The value of the label that the answer names first; whole words, longest first."""
-    choices = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    found = re.search(rf"(?<!\w)(?:{choices})(?!\w)", text.lower())
-    return labels[found.group()] if found else None
-
-
 def _from_logprobs(tokens: Sequence[Mapping[str, Any]], labels: Mapping[str, float]) -> float:
     """Expected label value: Σ p(label)·value / Σ p(label), over labels among the most likely first tokens."""
     total = weighted = 0.0
     for token in tokens:
         value = labels.get(str(token["token"]).strip().lower())
         if value is not None:
-            p = math.exp(float(token["logprob"]))
+            logprob = number(token["logprob"])
+            if not logprob <= 0.01:  # a little above 0 is rounding
+                raise ValueError(f"no log-probability: {logprob:g}")
+            p = math.exp(logprob)
             total += p
             weighted += p * value
     if total <= 0.0:
-        raise ValueError("none of the labels is among the most likely first tokens")
+        raise Unreadable("none of the labels is among the most likely first tokens")
     return weighted / total

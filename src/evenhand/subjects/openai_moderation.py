@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand._model import Replies
-from evenhand.subjects.keys import from_environment, too_long
+from evenhand._model import Replies, Span
+from evenhand.subjects.gate import number
+from evenhand.subjects.keys import check_url, from_environment, too_long
 from evenhand.subjects.service import Service
 
 
@@ -26,6 +27,9 @@ class Moderations:
     @property
     def id(self) -> str:
         return f"openai-moderation {self.model}"
+
+    reading: ClassVar[str] = "1"
+    within: ClassVar[Span] = (0.0, 1.0)
 
     @property
     def url(self) -> str:
@@ -46,7 +50,9 @@ class Moderations:
         if len(results) != n:
             raise ValueError(f"{len(results)} results for {n} texts")
         names = list(results[0]["category_scores"])
-        return Replies(scores={k: np.array([float(r["category_scores"][k]) for r in results]) for k in names})
+        return Replies(
+            scores={k: np.array([number(r["category_scores"][k]) for r in results]) for k in names}
+        )
 
 
 def openai_moderation(
@@ -57,6 +63,7 @@ def openai_moderation(
     **engine: Any,
 ) -> Service:
     """The subject `openai-moderation`. Key: OPENAI_API_KEY."""
+    check_url(base_url)
     key = from_environment("OPENAI_API_KEY")
     return Service(
         endpoint=Moderations(model=model, base_url=base_url.rstrip("/"), key=key, batch=batch), **engine

@@ -8,12 +8,13 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand._model import Replies
-from evenhand.subjects.keys import from_environment, too_long
+from evenhand._model import Replies, Span
+from evenhand.subjects.gate import number
+from evenhand.subjects.keys import check_url, from_environment, too_long
 from evenhand.subjects.service import Service
 
 END = datetime.date(2026, 12, 31)
@@ -35,6 +36,9 @@ class Analyze:
     @property
     def id(self) -> str:
         return f"perspective v1alpha1 {','.join(self.attributes)} {','.join(self.languages)}"
+
+    reading: ClassVar[str] = "1"
+    within: ClassVar[Span] = (0.0, 1.0)
 
     @property
     def notice(self) -> str:
@@ -69,7 +73,7 @@ class Analyze:
     def parse(self, answer: Any, n: int) -> Replies:
         found = answer["attributeScores"]
         return Replies(
-            scores={a: np.array([float(found[a]["summaryScore"]["value"])]) for a in self.attributes}
+            scores={a: np.array([number(found[a]["summaryScore"]["value"])]) for a in self.attributes}
         )
 
 
@@ -87,6 +91,7 @@ def perspective(
         attributes: what to score. languages: ISO codes. engine: options of `Service` (concurrency,
             attempts, …).
     """
+    check_url(endpoint_url)
     endpoint = Analyze(
         attributes=_names(attributes),
         languages=_names(languages),

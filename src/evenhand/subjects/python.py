@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evenhand._errors import SubjectError, UsageError
-from evenhand._model import FloatArray, Replies, Traits, traits_of
+from evenhand._model import Arrived, FloatArray, Replies, Traits, traits_of
+from evenhand.subjects.identity import code_of, fingerprint_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class PythonSubject:
-    """A callable behind the seam. A row on which it raises is found by halving the batch; only it fails."""
+    """A callable behind the seam. A row on which it raises is found by halving the batch; only it fails.
+
+    Args:
+        reading: how its answers become scores, where a setting says so; a journal keeps it beside the scores.
+    """
 
     id: str
     function: Callable[[list[Any]], Any] = field(repr=False)
     names: tuple[str, ...] | None = None
     traits: Traits = field(default_factory=Traits)
+    reading: str = ""
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
         return self._ask(list(inputs))
@@ -51,18 +56,21 @@ def from_callable(
     id: str | None = None,
     names: Sequence[str] | None = None,
     traits: Traits | None = None,
+    version: str | None = None,
 ) -> PythonSubject:
     """A subject from a plain callable.
 
     Args:
         function: takes a list of inputs; returns a sequence of floats, a sequence of mappings, a mapping of
             sequences, or an (n, k) array.
-        id: its identity in the journal. By default its name and a digest of its source, so an edited function
-            is asked again; what it closes over is not seen, so give an id (with a version) to a model that
-            changes.
+        id: its identity in the journal, which then stands for all that can change an answer. By default its
+            name and a digest of its code and of the state it carries. What it reads when it is called is not
+            seen, so its replies only serve to finish a run that came to no end (docs/decisions/0011).
         names: the score names of an (n, k) array.
         traits: what is to be known of its scores; by default what its own attributes say (e.g.
             ``function.ordinal = True``).
+        version: of the model behind it, e.g. ``"2024-06"``: its replies are used again while the code and the
+            version stay the same.
     """
     if not callable(function):
         raise UsageError(
@@ -71,11 +79,13 @@ def from_callable(
             given=type(function).__name__,
             expected="a function that takes a list of inputs and returns one score for each",
         )
+    said, reuse = _identity(function, id, version)
     return PythonSubject(
-        id=id or _identity(function),
+        id=said,
         function=function,
         names=tuple(names) if names is not None else None,
-        traits=traits or traits_of(function),
+        traits=replace(traits or traits_of(function), reuse=reuse),
+        reading=", ".join(names or ()),
     )
 
 
@@ -100,14 +110,16 @@ def named(path: str) -> Any:
     return target
 
 
-def from_path(path: str, *, id: str | None = None, names: Sequence[str] | None = None) -> PythonSubject:
+def from_path(
+    path: str, *, id: str | None = None, names: Sequence[str] | None = None, version: str | None = None
+) -> PythonSubject:
     """A subject from ``"module:attr"`` or ``"path/to/file.py:attr"``; a class is instantiated."""
     target = named(path)
     if inspect.isclass(target):
         target = target()
     if id is None and isinstance(getattr(target, "id", None), str):
         id = target.id
-    return from_callable(target, id=id, names=names)
+    return from_callable(target, id=id, names=names, version=version)
 
 
 def as_replies(raw: Any, n: int, *, names: Sequence[str] | None = None, who: str = "the subject") -> Replies:
@@ -138,14 +150,18 @@ def join(parts: Sequence[Replies], lengths: Sequence[int]) -> Replies:
     names = list(dict.fromkeys(name for part in parts for name in part.scores))
     pieces: dict[str, list[FloatArray]] = {name: [] for name in names}
     errors: dict[int, str] = {}
+    arrived: dict[int, Arrived] = {}
     offset = 0
     for part, length in zip(parts, lengths, strict=True):
         for name in names:
             pieces[name].append(part.scores.get(name, np.full(length, np.nan)))
         errors.update({offset + row: reason for row, reason in part.errors.items()})
+        arrived.update({offset + row: answer for row, answer in part.arrived.items()})
         offset += length
     return Replies(
-        scores={n: np.concatenate(p) if p else np.empty(0) for n, p in pieces.items()}, errors=errors
+        scores={n: np.concatenate(p) if p else np.empty(0) for n, p in pieces.items()},
+        errors=errors,
+        arrived=arrived,
     )
 
 
@@ -238,25 +254,17 @@ def _check_length(got: int, n: int, who: str) -> None:
         )
 
 
-def _identity(function: Callable[..., Any]) -> str:
+def _identity(function: Callable[..., Any], id: str | None, version: str | None) -> tuple[str, str]:
+    """The id of a callable, and when a reply of it may be used again (`Traits.reuse`)."""
     name = (
         f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
     )
-    try:
-        source = inspect.getsource(function if hasattr(function, "__code__") else type(function))
-    except (OSError, TypeError):
-        source = ""
-    code = getattr(function, "__code__", None)
-    digest = hashlib.blake2b(f"{source}\0{_compiled(code)}".encode(), digest_size=6)
-    return f"python {name} {digest.hexdigest()}"
-
-
-def _compiled(code: Any) -> str:
-    """Instructions and constants of a code object: lambdas on one line share their source, not these."""
-    if code is None:
-        return ""
-    constants = [_compiled(c) if hasattr(c, "co_code") else repr(c) for c in code.co_consts]
-    return f"{code.co_code.hex()} {code.co_names} {constants}"
+    if id is not None:
+        return id if version is None else f"{id} version {version}", "always"
+    if version is not None:  # whoever declares a version answers for the state; the code is still looked at
+        return f"python {name} {code_of(function)} version {version}", "always"
+    digest, seen = fingerprint_of(function)
+    return f"python {name} {digest}", "unfinished" if seen else "never"
 
 
 def _load(name: str, path: str) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand._files import inert_cell
 from evenhand._model import FloatArray, Replies
 from evenhand._table import numbers, read_table, text_column
 
@@ -23,7 +24,7 @@ class Recorded:
     columns: dict[str, FloatArray] = field(repr=False, compare=False)
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
-        at = np.array([self.rows.get(str(value), -1) for value in inputs], dtype=np.int64)
+        at = np.array([self._row_of(str(value)) for value in inputs], dtype=np.int64)
         unknown = np.flatnonzero(at < 0)
         scores = {}
         for name, column in self.columns.items():
@@ -31,6 +32,11 @@ class Recorded:
             picked[unknown] = np.nan
             scores[name] = picked
         return Replies(scores=scores, errors={int(row): "not among the recorded replies" for row in unknown})
+
+    def _row_of(self, text: str) -> int:
+        """The row of a text, as it is or as `evenhand journal export` writes it into a CSV."""
+        row = self.rows.get(text)
+        return self.rows.get(inert_cell(text), -1) if row is None else row
 
 
 def recorded(

@@ -6,14 +6,16 @@ An `Endpoint` knows one service. Requests go to its host and nowhere else: redir
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from evenhand._errors import CredentialError, SubjectError
-from evenhand._model import Replies
+from evenhand._model import Replies, Span
 
 if TYPE_CHECKING:
     import aiohttp
@@ -28,7 +30,17 @@ class Endpoint(Protocol):
 
     @property
     def id(self) -> str:
-        """Service, model, version and parameters; never a secret."""
+        """Service and model in words; never a secret. `fingerprint` adds all that is sent."""
+        ...
+
+    @property
+    def reading(self) -> str:
+        """How `parse` reads an answer: its version and settings, which change no request."""
+        ...
+
+    @property
+    def within(self) -> Span | None:
+        """Least and largest possible score, where the service or the user declares them."""
         ...
 
     @property
@@ -58,12 +70,26 @@ class Endpoint(Protocol):
         ...
 
     def parse(self, answer: Any, n: int) -> Replies:
-        """The scores in an answer to `n` inputs.
-
-        Raises:
-            KeyError, TypeError, ValueError: they are not where they should be.
-        """
+        """The scores in an answer to `n` inputs; whatever it raises is those rows' error (`gate`)."""
         ...
+
+
+def fingerprint(endpoint: Endpoint) -> str:
+    """A digest of everything that is sent but the inputs and the secrets.
+
+    Covered: the address with its query, headers that hold no secret (`public`), the body around the inputs
+    (model, prompt, parameters, extras), and how many inputs one request carries. Two requests that differ in
+    any of it may be answered differently, so they never share a reply. How an answer is read is not covered:
+    that costs no call to change.
+    """
+    sent = {
+        "address": getattr(endpoint, "address", endpoint.url),
+        "headers": dict(getattr(endpoint, "public", {})),
+        "body": endpoint.body(["{text}"] * max(1, endpoint.batch)),
+        "batch": endpoint.batch,
+    }
+    written = json.dumps(sent, sort_keys=True, default=str)
+    return hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 class Again(Exception):
@@ -78,8 +104,8 @@ class Refused(Exception):
     """A request that would fail again."""
 
 
-async def ask_once(session: aiohttp.ClientSession, endpoint: Endpoint, part: list[Any]) -> Any:
-    """The JSON of the answer.
+async def ask_once(session: aiohttp.ClientSession, endpoint: Endpoint, part: list[Any]) -> tuple[bytes, Any]:
+    """The answer as it arrived, without secrets, and its JSON.
 
     Raises:
         Again, Refused: this request failed. CredentialError, SubjectError: every other one would, too.
@@ -105,8 +131,8 @@ async def ask_once(session: aiohttp.ClientSession, endpoint: Endpoint, part: lis
         raise Again(f"{type(error).__name__}: {_without_secrets(str(error), endpoint)}"[:160]) from None
 
 
-def _judge(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: bytes) -> Any:
-    """The JSON of a good answer; an exception that says what to do about any other."""
+def _judge(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: bytes) -> tuple[bytes, Any]:
+    """A good answer and its JSON; an exception that says what to do about any other."""
     if status in REFUSED or (status == 400 and (b"API_KEY_INVALID" in raw or b"API key not valid" in raw)):
         raise CredentialError(
             "credentials",
@@ -132,33 +158,54 @@ def _judge(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: byt
     if len(raw) > LARGEST_REPLY:
         raise Refused(f"the answer is larger than {LARGEST_REPLY:,} bytes")
     try:
-        return json.loads(raw)
+        answer = json.loads(raw)
+    except RecursionError:
+        raise Refused("the answer is nested too deeply") from None
     except ValueError:
         if raw.lstrip()[:1] == b"<":
             raise Refused("the endpoint answered HTML, not JSON; is the URL that of the API?") from None
         raise Again("the answer is not JSON") from None  # cut off in the middle, most often
+    if any(secret.encode() in raw for secret in _secrets(endpoint)):
+        raw = _without_secrets(raw.decode("utf-8", "replace"), endpoint).encode()
+    return raw, answer
+
+
+LONGEST_WAIT = 3600.0
+"""Seconds that a service may ask us to wait before the next try."""
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Seconds, or a date (RFC 9110, 10.2.3); never more than an hour, whatever the clocks say."""
-    if value is None:
-        return None
+    """Seconds, or a date (RFC 9110, 10.2.3); never more than an hour, whatever the clocks say.
+
+    None for what is neither (negative or fractional nonsense, NaN, infinity, a date that is none): our own
+    waits hold then.
+
+    >>> _retry_after("120"), _retry_after("99999999999"), _retry_after("nan"), _retry_after("-1")
+    (120.0, 3600.0, None, None)
+    """
+    said = (value or "").strip()
+    if re.fullmatch(r"[0-9]+(?:\.[0-9]*)?", said):
+        return min(float(said), LONGEST_WAIT)
     try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            due = parsedate_to_datetime(value)
-        except ValueError:
-            return None
+        due = parsedate_to_datetime(said)
+        if due.tzinfo is None:  # "-0000": the time is UTC and nothing is said of the place (RFC 5322, 3.3)
+            due = due.replace(tzinfo=datetime.UTC)
         seconds = (due - datetime.datetime.now(datetime.UTC)).total_seconds()
-    return min(max(seconds, 0.0), 3600.0)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return min(max(seconds, 0.0), LONGEST_WAIT)
+
+
+def _secrets(endpoint: Endpoint) -> list[str]:
+    found = [part for value in endpoint.headers.values() for part in value.split() if len(part) >= 8]
+    if endpoint.url != getattr(endpoint, "address", endpoint.url):  # a key was filled into the query
+        parts = urlsplit(endpoint.url).query.split("&")
+        found += [part.partition("=")[2] for part in parts if len(part.partition("=")[2]) >= 8]
+    return found
 
 
 def _without_secrets(text: str, endpoint: Endpoint) -> str:
-    """Services like to echo what they were sent; keys stay out of every message."""
-    secrets = [part for value in endpoint.headers.values() for part in value.split() if len(part) >= 8]
-    secrets += [part.partition("=")[2] for part in urlsplit(endpoint.url).query.split("&") if "=" in part]
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "•••")
+    """Services like to echo what they were sent; keys stay out of every message and every stored answer."""
+    for secret in _secrets(endpoint):
+        text = text.replace(secret, "•••")
     return text

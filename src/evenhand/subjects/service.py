@@ -13,6 +13,7 @@ import queue
 import random
 import threading
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -21,10 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import CredentialError, SubjectError
-from evenhand._model import Replies, Traits, traits_of
+from evenhand._model import Arrived, Replies, Traits, traits_of
+from evenhand.subjects import gate
 from evenhand.subjects.python import join
-from evenhand.subjects.request import Again, Endpoint, Refused, ask_once
-from evenhand.subjects.wrappers import Arrivals, gather
+from evenhand.subjects.request import Again, Endpoint, Refused, ask_once, fingerprint
+from evenhand.subjects.wrappers import Arrivals, Transient, gather
 
 if TYPE_CHECKING:
     import aiohttp
@@ -53,6 +55,7 @@ class Service:
         attempts: tries of one request in all. timeout: seconds for one of them.
         wait_initial, wait_max: seconds before the second try and at most between two; Retry-After wins.
         breaker: so many requests that fail after all their tries, one after another, end the run.
+        version: of the model, where neither its name nor the request says it; part of the id.
         clock, sleep: what the rate is kept by; for tests.
     """
 
@@ -65,17 +68,26 @@ class Service:
     wait_initial: float = 0.5
     wait_max: float = 60.0
     breaker: int = 10
+    version: str = ""
     clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False, compare=False)
+    id: str = field(init=False)
     paces: tuple[_Pace, _Pace] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        said = f"{self.endpoint.id} {fingerprint(self.endpoint)}"
+        object.__setattr__(self, "id", f"{said} version {self.version}" if self.version else said)
         paces = (_Pace(each, self.clock, self.sleep) for each in (self.rate, self.characters))
         object.__setattr__(self, "paces", tuple(paces))
 
     @property
-    def id(self) -> str:
-        return self.endpoint.id
+    def reading(self) -> str:
+        """How answers are read; a journal keeps it beside the scores."""
+        return self.endpoint.reading
+
+    def read(self, body: bytes, n: int) -> Replies:
+        """The scores in an answer that arrived earlier, as they are read now; asks nothing."""
+        return gate.read(body, n, self.endpoint.parse, self.endpoint.within)
 
     @property
     def traits(self) -> Traits:
@@ -146,7 +158,8 @@ def _together(items: list[tuple[list[int], Replies]]) -> tuple[npt.NDArray[np.in
 class _Pace:
     """Evenly spaced permission: the next one is due 1/rate after the last, by the monotonic clock.
 
-    It belongs to the service, not to one call of it, so the rate holds across calls and across threads.
+    It belongs to the service, not to one call of it, so the rate holds across calls and across threads. A
+    loop that wakes late must not catch up in a burst: no second holds more than the rate.
     """
 
     rate: float | None
@@ -154,6 +167,7 @@ class _Pace:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     due: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
+    let_go: deque[float] = field(default_factory=deque)
 
     async def wait(self, amount: float = 1.0) -> None:
         if not self.rate:
@@ -164,6 +178,21 @@ class _Pace:
             self.due = start + amount / self.rate
         if start > now:
             await self.sleep(start - now)
+        while amount == 1.0 and (early := self._early()) > 0.0:
+            await self.sleep(early)
+
+    def _early(self) -> float:
+        """Seconds until one more fits into the last second (or the last 1/rate, for a slower rate)."""
+        most = max(1, int(self.rate or 1))
+        with self.lock:
+            now = self.clock()
+            if len(self.let_go) >= most:
+                wait = self.let_go[-most] + most / (self.rate or 1.0) - now
+                if wait > 1e-9:
+                    return wait
+                self.let_go.popleft()
+            self.let_go.append(now)
+        return 0.0
 
 
 @dataclass
@@ -266,10 +295,14 @@ class _Driver:
                 await calls.wait()
             if characters.rate:
                 await characters.wait(sum(len(str(text)) for text in part))
-            answer = await ask_once(session, service.endpoint, part)
-            replies = service.endpoint.parse(answer, len(part))
-            self.failed_in_a_row = 0
-            return replies
+            body, answer = await ask_once(session, service.endpoint, part)
+            n = len(part)
+            replies = gate.checked(lambda: service.endpoint.parse(answer, n), n, service.endpoint.within)
+            if len(replies.errors) == n and isinstance(replies.errors[0], Transient):
+                self._count_failure(replies.errors[0])  # not what was asked for: a service that changed
+            else:
+                self.failed_in_a_row = 0
+            return replace(replies, arrived={at: Arrived(body, at, n) for at in range(n)})
 
         try:
             try:
@@ -277,13 +310,9 @@ class _Driver:
             except Again as first:
                 return await self._retried(once, first)
         except Again as error:
-            reason = f"{error.reason} (after {service.attempts} tries)"
+            reason: str = Transient(f"{error.reason} (after {service.attempts} tries)")
         except Refused as error:
             reason = str(error)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            reason = (
-                f"the answer has no score where it was expected ({type(error).__name__}: {str(error)[:80]})"
-            )
         self._count_failure(reason)
         return Replies(scores={}, errors=dict.fromkeys(range(len(part)), reason))
 

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import BudgetSpent, CredentialError, JournalError, SubjectError
+from evenhand._leases import Spent, affordable
 from evenhand._model import FloatArray, Replies, Subject, traits_of
-from evenhand._store import Journal
+from evenhand._store import Bill, Journal
 from evenhand.subjects.python import join
 
 
@@ -104,10 +105,11 @@ def gather(parts: Iterable[tuple[Rows, Replies]], n: int, missing: str = "no rep
         scores[name] = np.full(n, np.nan)
         scores[name][order] = column
     errors = {int(order[at]): reason for at, reason in joined.errors.items()}
+    arrived = {int(order[at]): answer for at, answer in joined.arrived.items()}
     seen = np.zeros(n, dtype=np.bool_)
     seen[order] = True
     errors.update({int(row): missing for row in np.flatnonzero(~seen)})
-    return Replies(scores=scores, errors=errors)
+    return Replies(scores=scores, errors=errors, arrived=arrived)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,51 +148,22 @@ def _moved(start: int, rows: Rows, replies: Replies) -> tuple[Rows, Replies]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cached:
-    """Asks the journal first and keeps what arrives; equal inputs are asked once.
-
-    Args:
-        repeat: index of a deliberate repetition; different indices never share a reply.
-    """
+class Versioned:
+    """A subject whose model has a version that its id does not say: another version is another subject."""
 
     subject: Subject
-    journal: Journal
-    repeat: int = 0
+    version: str
+    reuse: ClassVar[str] = "always"
 
     @property
     def id(self) -> str:
-        return self.subject.id
+        return f"{self.subject.id} version {self.version}"
 
     def __call__(self, inputs: Sequence[Any], /) -> Replies:
-        return gather(self.arrivals(inputs), len(inputs))
+        return self.subject(inputs)
 
     def arrivals(self, inputs: Sequence[Any], /) -> Arrivals:
-        known = self.journal.fetch(self.id, inputs, repeat=self.repeat)
-        rows = np.flatnonzero(~known.missing)
-        if len(rows):
-            yield rows, Replies(scores={n: c[rows] for n, c in known.scores.items()})
-        positions: dict[Any, list[int]] = {}
-        for row in np.flatnonzero(known.missing).tolist():
-            value = inputs[row]
-            positions.setdefault(value if isinstance(value, str) else repr(value), []).append(row)
-        copies = list(positions.values())
-        unique = [inputs[rows[0]] for rows in copies]
-
-        def kept(rows: Rows, replies: Replies) -> tuple[Rows, Replies]:
-            self.journal.put(self.id, [unique[r] for r in rows.tolist()], replies, repeat=self.repeat)
-            return _spread(rows, replies, copies)
-
-        if unique:
-            yield from passing_on(arrivals(self.subject, unique), kept)
-
-
-def _spread(rows: Rows, replies: Replies, copies: list[list[int]]) -> tuple[Rows, Replies]:
-    """One reply to every row that asked the same."""
-    back = [(at, row) for at, unique in enumerate(rows.tolist()) for row in copies[unique]]
-    source = np.array([at for at, _ in back], dtype=np.intp)
-    scores = {name: column[source] for name, column in replies.scores.items()}
-    errors = {i: replies.errors[at] for i, (at, _) in enumerate(back) if at in replies.errors}
-    return np.array([row for _, row in back], dtype=np.intp), Replies(scores=scores, errors=errors)
+        yield from arrivals(self.subject, inputs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -322,9 +295,67 @@ class Limited:
             self.sleep(starts - now)
 
 
+class Purse:
+    """What a budget has been charged: in memory, or in a journal, where all runs and processes share it."""
+
+    def __init__(self) -> None:
+        self._spent = Spent()
+        self._owed = Spent()
+        self._lock = threading.Lock()
+        self._journal: Journal | None = None
+        self._scope = ""
+
+    def keep_in(self, journal: Journal, scope: str) -> None:
+        """Charge to the ledger of a journal from now on."""
+        self._journal, self._scope = journal, scope
+
+    @property
+    def shared(self) -> bool:
+        """Whether other runs and processes charge to it, too."""
+        return self._journal is not None
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent, with what is held for inputs in flight."""
+        return self._spent if self._journal is None else self._journal.leases.spent(self._scope)
+
+    def take(self, prices: Sequence[float], calls: int | None, money: float | None) -> int:
+        """How many of the next inputs may be asked; they are charged."""
+        if self._journal is not None:
+            return self._journal.leases.hold(self._scope, prices, calls, money)
+        with self._lock:
+            allowed, paid = affordable(self._spent, prices, calls, money)
+            self._spent = Spent(calls=self._spent.calls + allowed, money=self._spent.money + paid)
+        return allowed
+
+    def answered(self, calls: int, money: float) -> None:
+        """So many are answered; the ledger hears of it with the replies, in one transaction (`bill`)."""
+        if self._journal is not None:
+            with self._lock:
+                self._owed = Spent(calls=self._owed.calls + calls, money=self._owed.money + money)
+
+    def bill(self) -> Bill | None:
+        """What was answered and is not in the ledger yet."""
+        with self._lock:
+            owed, self._owed = self._owed, Spent()
+        return Bill(scope=self._scope, calls=owed.calls, money=owed.money) if owed.calls else None
+
+    def settle(self) -> None:
+        """Enter into the ledger what was answered past the journal, and so came with no reply to keep."""
+        if self._journal is not None and (bill := self.bill()) is not None:
+            self._journal.charge(bill)
+
+    def give_back(self, calls: float, money: float) -> None:
+        """So many were charged and not asked after all."""
+        if self._journal is not None:
+            self._journal.leases.let_go(self._scope, calls, money)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Budgeted:
     """Stops before `calls` inputs, or `money`, would be passed; inside `Cached` only real calls count.
+
+    With a journal the budget is that of all runs and processes that ask this subject through it.
 
     Args:
         price: money for one input, or a function of the input.
@@ -334,8 +365,7 @@ class Budgeted:
     calls: int | None = None
     money: float | None = None
     price: float | Callable[[Any], float] = 0.0
-    spent: dict[str, float] = field(default_factory=lambda: {"calls": 0.0, "money": 0.0}, compare=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    purse: Purse = field(default_factory=Purse, compare=False, repr=False)
 
     @property
     def id(self) -> str:
@@ -345,25 +375,36 @@ class Budgeted:
         return gather(self.arrivals(inputs), len(inputs))
 
     def arrivals(self, inputs: Sequence[Any], /) -> Arrivals:
-        allowed = self._reserve(inputs)
-        if allowed:
-            yield from arrivals(self.subject, inputs[:allowed])
-        if allowed < len(inputs):
-            raise BudgetSpent(
-                "budget-spent",
-                f"the budget is spent: {int(self.spent['calls'])} inputs asked, {self.spent['money']:.2f}"
-                " paid",
-                expected=f"{len(inputs) - allowed} more inputs in this batch",
-                hint="run again with a larger budget; every reply that arrived is in the journal",
-            )
+        prices = [float(self.price(value) if callable(self.price) else self.price) for value in inputs]
+        allowed = self.purse.take(prices, self.calls, self.money)
+        open_ = [allowed, sum(prices[:allowed])]
 
-    def _reserve(self, inputs: Sequence[Any]) -> int:
-        with self._lock:
-            for at, value in enumerate(inputs):
-                price = self.price(value) if callable(self.price) else self.price
-                calls, money = self.spent["calls"] + 1, self.spent["money"] + price
-                over = self.money is not None and money > self.money + 1e-9
-                if over or (self.calls is not None and calls > self.calls):
-                    return at
-                self.spent.update(calls=calls, money=money)
-        return len(inputs)
+        def settled(rows: Rows, replies: Replies) -> tuple[Rows, Replies]:
+            paid = sum(prices[row] for row in rows.tolist())
+            open_[:] = open_[0] - len(rows), open_[1] - paid
+            self.purse.answered(len(rows), paid)
+            return rows, replies
+
+        try:
+            if allowed:
+                yield from passing_on(arrivals(self.subject, inputs[:allowed]), settled)
+        finally:
+            self.purse.give_back(*open_)
+        if allowed < len(inputs):
+            raise self._spent(len(inputs) - allowed)
+
+    def _spent(self, more: int) -> BudgetSpent:
+        spent = self.purse.spent
+        whose = " by all runs on this journal" if self.purse.shared else ""
+        limits = [f"--budget {self.calls}"] if self.calls is not None else []
+        limits += [f"--max-cost {self.money:g}"] if self.money is not None else []
+        raised = "it counts all runs on one journal" if self.purse.shared else "it counts this run"
+        return BudgetSpent(
+            "budget-spent",
+            f"the budget is spent: {spent.calls:.0f} inputs asked, {spent.money:.2f} paid{whose}",
+            given=" ".join(limits),
+            expected=f"{more} more inputs in this batch",
+            hint=f"raise the limit above what is spent ({raised}); every reply that arrived is in the journal"
+            if self.purse.shared
+            else "run again with a larger budget; without a journal everything is asked again",
+        )

@@ -3,10 +3,8 @@ stability."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +18,7 @@ from evenhand._store import Journal
 from evenhand.plans.goal import Goal
 from evenhand.subjects import Budgeted, Limited
 from evenhand.subjects import subject as subject_of
+from evenhand.subjects.cached import Reused
 from evenhand.subjects.python import PythonSubject
 
 AGAIN = 25
@@ -40,6 +39,7 @@ class Asking:
     failed: int = 0
     stopped: str | None = None
     reasons: dict[str, int] = field(default_factory=dict)
+    reused: Reused = field(default_factory=Reused)
 
     def run(self, plan: Plan, *, fresh: bool = False, keep: Sequence[str] | None = ()) -> Asked:
         """Runs a plan; `fresh` asks past the journal."""
@@ -61,6 +61,7 @@ class Asking:
             progress=told,
         )
         self.stopped = self.stopped or found.stopped
+        self.reused.join(found.reused)
         for reason, n in found.failures.items():
             if not reason.startswith("not asked"):
                 self.reasons[reason] = self.reasons.get(reason, 0) + n
@@ -115,14 +116,14 @@ class Asking:
         )
         return True
 
+    def finish(self) -> None:
+        """The audit has all it wanted."""
+        if self.journal is not None and self.stopped is None:
+            self.journal.finish()
+
     def trace(self, texts: list[str]) -> dict[str, FloatArray]:
         """Scores for the examples a report draws; nothing where the budget is spent."""
         return {} if self.stopped is not None or not texts else self.columns(texts)
-
-
-def opened(journal: str | os.PathLike[str] | Journal | None) -> AbstractContextManager[Journal | None]:
-    """The journal of a path, which is closed again; what is open already, or none, as it is."""
-    return Journal(journal) if isinstance(journal, str | os.PathLike) else nullcontext(journal)
 
 
 def attacked_subject(
@@ -134,7 +135,8 @@ def attacked_subject(
     """The subject behind its limits; labels in words become one score each."""
     chosen = subject_of(given)
     if isinstance(chosen, PythonSubject):
-        chosen = replace(chosen, function=_one_hot(chosen.function, labels))
+        reading = f"{chosen.reading} labels {list(labels or ())}"
+        chosen = replace(chosen, function=_one_hot(chosen.function, labels), reading=reading)
     if rate is not None:
         chosen = Limited(subject=chosen, calls=rate)
     return chosen if budget is None else Budgeted(subject=chosen, calls=budget)

@@ -15,8 +15,8 @@ from evenhand._model import Subject
 from evenhand._provenance import tells_its_call
 from evenhand._result import Result
 from evenhand._run import Progress
-from evenhand._store import Journal
-from evenhand.audits.attack.asking import Asking, attacked_subject, opened
+from evenhand._store import Journal, opened
+from evenhand.audits.attack.asking import Asking, attacked_subject
 from evenhand.audits.attack.axes import axes_of
 from evenhand.audits.attack.course import Course, pursue
 from evenhand.audits.attack.field import Laying, Match, reader_of, tagger_of
@@ -28,6 +28,7 @@ from evenhand.plans.alter import Tagger
 from evenhand.plans.goal import Kind, goal_for
 from evenhand.plans.search import search as make_search
 from evenhand.stats.interval import check_level
+from evenhand.subjects import versioned
 from evenhand.texts import distinct_texts
 from evenhand.texts import texts as texts_of
 
@@ -75,6 +76,7 @@ def attack(
     seed: int = 0,
     limit: int | None = None,
     fold_case: bool = False,
+    subject_version: str | None = None,
     journal: str | os.PathLike[str] | Journal | None = None,
     repeats: int = 1,
     batch_size: int = 1_000,
@@ -138,10 +140,12 @@ def attack(
         seed: seed of everything random.
         limit: only the first words of the file.
         fold_case: lower-case the words.
+        subject_version: version of the model, where its id does not say it. Replies of your own code are used
+            again by a later run only with one.
         journal: file with replies that arrived earlier; they are not asked again.
         repeats: identical calls on purpose, for subjects that answer differently each time.
         batch_size: inputs in one call of the subject.
-        budget: most inputs to ask.
+        budget: most inputs to ask. Of all runs on one journal together.
         rate: most inputs a second.
         executor: runs calls side by side.
         progress: called with (asked, failed).
@@ -203,7 +207,7 @@ def attack(
         laying=laying,
         effort=effort,
     )
-    chosen = attacked_subject(subject, labels, budget, rate)
+    chosen = attacked_subject(versioned(subject, subject_version), labels, budget, rate)
     with opened(journal) as kept:
         asking = Asking(chosen, kept, repeats, batch_size, executor, progress)
         return pursue(attack, course, asking, declared)

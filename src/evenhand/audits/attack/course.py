@@ -70,6 +70,7 @@ def pursue(door: Callable[..., Result], course: Course, asking: Asking, declared
         add_findings(attacked, declared, analysis)
         add_exhibits(attacked, analysis, traces(attacked, goal, asking.trace), fluency=read_by)
     note_asked(asking, analysis)
+    asking.finish()
     return Result(
         audit="attack",
         title=f"{asking.subject.id} attacked along {' and '.join(axis.name for axis in course.axes)}",
@@ -84,6 +85,7 @@ def pursue(door: Callable[..., Result], course: Course, asking: Asking, declared
             seeds={"attack": declared.seed},
             data={"texts": digest_of(texts), "embeddings": space.id},
             fluency=read_by,
+            replies=asking.reused.record(),
         ),
         complete=asking.stopped is None,
     )

@@ -57,6 +57,8 @@ def note_asked(asking: Asking, analysis: Analysis) -> None:
         reasons = "; ".join(f"{r} × {n}" for r, n in sorted(asking.reasons.items(), key=lambda x: -x[1])[:5])
         text = f"{asking.failed} of {asking.asked} inputs have no score: {reasons}."
         analysis.note("failed-rows", text, warning=True)
+    if said := asking.reused.sentence():
+        analysis.note("from-journal", said)
     if asking.stopped is not None:
         analysis.note(
             "incomplete",

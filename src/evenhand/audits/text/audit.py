@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
 from typing import Any
 
 from evenhand._analysis import Analysis
@@ -15,8 +14,8 @@ from evenhand._labels import references
 from evenhand._model import Subject, traits_of
 from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
-from evenhand._run import Progress, ask
-from evenhand._store import Journal
+from evenhand._run import Progress, ask, finish
+from evenhand._store import Journal, opened
 from evenhand.audits.scores.scale import asking_first, tolerance_for
 from evenhand.audits.scores.sides import Question
 from evenhand.audits.text.asking import classed, within_budget, within_limits
@@ -24,6 +23,7 @@ from evenhand.audits.text.claims import compare_parts, grouped, ranked, score_of
 from evenhand.audits.text.designs import TermsGiven, design_of
 from evenhand.audits.text.exhibits import add_examples
 from evenhand.audits.text.notes import note_collisions, note_run, note_texts
+from evenhand.subjects import versioned
 from evenhand.subjects.long_texts import How
 from evenhand.terms import Terms
 
@@ -41,6 +41,7 @@ BATCH = 10_000
     "price",
     "price_per_100",
     "rate",
+    "rescore",
     "executor",
     "progress",
 )
@@ -65,7 +66,9 @@ def audit_text(
     level: float = 0.95,
     correction: Correction = "single-step",
     seed: int = 0,
+    subject_version: str | None = None,
     journal: str | os.PathLike[str] | Journal | None = None,
+    rescore: bool = False,
     repeats: int = 1,
     batch_size: int = 1_000,
     budget: int | None = None,
@@ -106,10 +109,14 @@ def audit_text(
         level: confidence level of the intervals.
         correction: adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.
         seed: seed of everything random.
+        subject_version: version of the model, where its id does not say it. Replies of your own code are used
+            again by a later run only with one.
         journal: file with replies that arrived earlier; they are not asked again.
+        rescore: ask nothing: read the answers in the journal again. With another parser, label or judge.
         repeats: identical calls on purpose, for subjects that answer differently each time.
         batch_size: inputs in one call of the subject.
-        budget: most inputs to ask. Stops cleanly before it would be passed, as does `max_cost`.
+        budget: most inputs to ask. Of all runs on one journal together; stops cleanly before it would be
+            passed, as does `max_cost`.
         max_cost: most money to spend, at the prices given.
         price: money for one call.
         price_per_100: money for each 100 characters begun.
@@ -130,16 +137,14 @@ def audit_text(
     'disparity'
     """
     made = design_of(locals())
-    chosen = within_limits(subject, rate, long_texts)
+    chosen = within_limits(versioned(subject, subject_version), rate, long_texts)
     paying = within_budget(chosen, budget, max_cost, price, price_per_100)
-    if strata_subject is not None:
-        made, strata = classed(made, strata_subject), "sentiment"
+    made, strata = (made, strata) if strata_subject is None else (classed(made, strata_subject), "sentiment")
     traits = traits_of(chosen)
     step, batch_size = (len(made), len(made)) if traits.whole and len(made) else (BATCH, batch_size)
     analysis = Analysis()
     note_texts(made, traits, analysis)
-    with ExitStack() as stack:
-        store = stack.enter_context(Journal(journal)) if isinstance(journal, str | os.PathLike) else journal
+    with opened(journal) as store:
         asked = ask(
             asking_first(made.plan(step), tolerance is not None, traits, score, store is not None),
             paying,
@@ -148,12 +153,13 @@ def audit_text(
             repeats=repeats,
             batch_size=batch_size,
             progress=progress,
+            asks=not rescore,
         )
         name = score_of(asked, score)
-        note_collisions(made, paying, name, store, analysis)
+        note_collisions(made, paying, name, store, analysis, asks=not rescore)
+        finish(store, asked)
     observations, samples = grouped(asked.observations, made, units, analysis)
-    if traits.ordinal:
-        observations = ranked(observations, name, analysis)
+    observations = ranked(observations, name, analysis) if traits.ordinal else observations
     question = Question(
         score=name,
         attributes=(),
@@ -183,6 +189,7 @@ def audit_text(
             {"terms": _named(terms), "score": name, "strata": strata},
             subject=chosen.id,
             data={"texts": digest_of(made.bases)},
+            replies=asked.reused.record(),
             terms=[{"id": each.id, "source": each.source, "licence": each.licence} for each in made.lists],
         ),
         complete=asked.stopped is None,

@@ -38,10 +38,10 @@ def note_texts(made: Design, traits: Traits, analysis: Analysis) -> None:
 
 
 def note_collisions(
-    made: Design, chosen: Subject, name: str, store: Journal | None, analysis: Analysis
+    made: Design, chosen: Subject, name: str, store: Journal | None, analysis: Analysis, *, asks: bool = True
 ) -> None:
     """Names that are ordinary words, or that the subject itself has an opinion on."""
-    asking = chosen if store is None else Cached(subject=chosen, journal=store)
+    asking = chosen if store is None else Cached(subject=chosen, journal=store, asks=asks)
 
     def single(words: Sequence[str]) -> list[float]:
         try:
@@ -69,9 +69,12 @@ def note_run(asked: Asked, observations: Observations, score: str, analysis: Ana
         reasons = "; ".join(f"{reason} × {n}" for reason, n in asked.failures.most_common(5))
         analysis.note(
             "failed-rows",
-            f"{asked.failed} of {len(observations)} probes have no score and are left out: {reasons}.",
+            f"{asked.failed} of {len(observations)} probes ({asked.failed / len(observations):.1%}) have no"
+            f" score and are left out: {reasons}.",
             warning=True,
         )
+    if said := asked.reused.sentence():
+        analysis.note("from-journal", said)
     if asked.stopped:
         analysis.note("incomplete", f"The audit stopped early: {asked.stopped}.", warning=True)
     note_constant(observations, score, analysis)

@@ -1,0 +1,222 @@
+"""Who is asking what, and what has been spent, in the journal's file: whoever shares one file asks once.
+
+A holder is one open journal of a living process. It claims the inputs that it asks, and holds money for
+them until they are answered; claims and holds of the dead count for nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sqlite3
+import threading
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand._errors import JournalError
+from evenhand._schema import JournalFile
+
+LEASE = 60.0
+"""Seconds after which a holder on another host that gave no sign of life counts as dead; it gives one every
+quarter of that. On this host a process that is gone is seen at once."""
+WIDTH = 16
+"""Bytes of a key."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spent:
+    """What a budget has been charged, with what is held for inputs in flight."""
+
+    calls: float = 0.0
+    money: float = 0.0
+
+
+def affordable(
+    before: Spent, prices: Sequence[float], calls: float | None, money: float | None
+) -> tuple[int, float]:
+    """How many of the next inputs neither limit would be passed by, and what they cost.
+
+    >>> affordable(Spent(calls=8, money=0.8), [0.1] * 5, 100, 1.0)
+    (2, 0.2)
+    """
+    allowed, paid = 0, 0.0
+    for price in prices:
+        over = money is not None and before.money + paid + price > money + 1e-9
+        if over or (calls is not None and before.calls + allowed + 1 > calls):
+            break
+        allowed, paid = allowed + 1, paid + price
+    return allowed, paid
+
+
+class Leases:
+    """The claims and holds of one open journal."""
+
+    def __init__(self, file: JournalFile) -> None:
+        self._file = file
+        self._name = ""
+        self._pid = 0
+        self._claimed: set[str] = set()
+        self._heart: threading.Event | None = None
+
+    @contextlib.contextmanager
+    def claim(
+        self, keys: Sequence[bytes], answered: Callable[[Sequence[bytes]], set[bytes]]
+    ) -> Iterator[list[int]]:
+        """Positions of the keys that are ours to ask; the others are being asked by somebody else.
+
+        Args:
+            answered: which of them have a reply by now; those are nobody's to ask.
+        """
+        name = uuid.uuid4().hex
+        with self._file.writing(durable=False) as connection:
+            holder = self._present(connection)
+            taken = _taken(connection) | answered(keys)
+            free = [at for at, key in enumerate(keys) if key not in taken]
+            if free:
+                blob = b"".join([keys[at] for at in free])
+                connection.execute("INSERT INTO claims VALUES (?, ?, ?)", (name, holder, blob))
+        self._claimed.add(name)
+        try:
+            yield free
+        finally:
+            self._claimed.discard(name)
+            if free and not self._file.closed:
+                with self._file.writing(durable=False) as connection:
+                    connection.execute("DELETE FROM claims WHERE id = ?", (name,))
+
+    def hold(self, scope: str, prices: Sequence[float], calls: float | None, money: float | None) -> int:
+        """How many of the next inputs the budget allows; so much is held for them.
+
+        Args:
+            scope: whose budget. prices: of the inputs, in order.
+            calls, money: the limits; None for none.
+        """
+        with self._file.writing(durable=False) as connection:
+            holder = self._present(connection)
+            allowed, paid = affordable(_spent(connection, scope), prices, calls, money)
+            _hold(connection, holder, scope, allowed, paid)
+        return allowed
+
+    def let_go(self, scope: str, calls: float, money: float) -> None:
+        """Hold so much less: it was not asked after all."""
+        if calls and not self._file.closed:
+            with self._file.writing(durable=False) as connection:
+                _hold(connection, self._present(connection), scope, -calls, -money)
+
+    def settle(self, connection: sqlite3.Connection, scope: str, calls: float, money: float) -> None:
+        """Inside a transaction: what was held is spent."""
+        _hold(connection, self._present(connection), scope, -calls, -money)
+        connection.execute(
+            "INSERT INTO ledger VALUES (?, ?, ?) ON CONFLICT (scope) DO UPDATE SET"
+            " calls = calls + excluded.calls, money = money + excluded.money",
+            (scope, calls, money),
+        )
+
+    def spent(self, scope: str) -> Spent:
+        """What was spent, and is held by the living."""
+        with self._file.writing(durable=False) as connection:
+            return _spent(connection, scope)
+
+    def close(self) -> None:
+        """Leave: nothing is claimed or held any more."""
+        if self._heart is not None:
+            self._heart.set()
+        if self._name and self._pid == os.getpid() and not self._file.closed:
+            with contextlib.suppress(JournalError), self._file.writing(durable=False) as connection:
+                _forget(connection, [self._name])
+        self._name = ""
+
+    def renew(self) -> None:
+        """Say that this holder is alive."""
+        if self._claimed and self._pid == os.getpid() and not self._file.closed:
+            with self._file.writing(durable=False) as connection:
+                self._present(connection)
+
+    def _present(self, connection: sqlite3.Connection) -> str:
+        """Enter the holder, or renew it, and clear away the dead."""
+        if self._pid != os.getpid():  # the first time, and after a fork
+            self._name, self._pid, self._heart = uuid.uuid4().hex, os.getpid(), None
+        connection.execute(
+            "INSERT INTO holders VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET expires = excluded.expires",
+            (self._name, platform.node(), self._pid, _born(self._pid), time.time() + LEASE),
+        )
+        others = connection.execute("SELECT * FROM holders WHERE id <> ?", (self._name,)).fetchall()
+        _forget(connection, [row[0] for row in others if not _alive(*row[1:])])
+        if self._heart is None:
+            self._heart = threading.Event()
+            beat = (weakref.ref(self), self._heart)
+            threading.Thread(target=_beat, args=beat, name="evenhand-lease", daemon=True).start()
+        return self._name
+
+
+def _beat(leases: weakref.ref[Leases], stop: threading.Event) -> None:
+    while not stop.wait(LEASE / 4):
+        mine = leases()
+        if mine is None:
+            return
+        with contextlib.suppress(JournalError):  # the next write says so, in the thread of who asks
+            mine.renew()
+        del mine
+
+
+def _taken(connection: sqlite3.Connection) -> set[bytes]:
+    taken: set[bytes] = set()
+    for (blob,) in connection.execute("SELECT keys FROM claims"):
+        taken.update(blob[at : at + WIDTH] for at in range(0, len(blob), WIDTH))
+    return taken
+
+
+def _hold(connection: sqlite3.Connection, holder: str, scope: str, calls: float, money: float) -> None:
+    connection.execute(
+        "INSERT INTO holds VALUES (?, ?, max(?, 0), max(?, 0)) ON CONFLICT (holder, scope) DO UPDATE SET"
+        " calls = max(calls + ?, 0), money = max(money + ?, 0)",
+        (holder, scope, calls, money, calls, money),
+    )
+
+
+def _spent(connection: sqlite3.Connection, scope: str) -> Spent:
+    row = connection.execute(
+        "SELECT total(calls), total(money) FROM (SELECT calls, money FROM ledger WHERE scope = :scope"
+        " UNION ALL SELECT calls, money FROM holds WHERE scope = :scope)",
+        {"scope": scope},
+    ).fetchone()
+    return Spent(calls=row[0], money=row[1])
+
+
+def _forget(connection: sqlite3.Connection, holders: Sequence[str]) -> None:
+    for holder in holders:
+        for statement in (
+            "DELETE FROM claims WHERE holder = ?",
+            "DELETE FROM holds WHERE holder = ?",
+            "DELETE FROM holders WHERE id = ?",
+        ):
+            connection.execute(statement, (holder,))
+
+
+def _alive(host: str, pid: int, born: str, expires: float) -> bool:
+    """A process of this host lives while its number does, and is still the same; others by their lease."""
+    if host != platform.node() or os.name != "posix":
+        return expires > time.time()
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return born == _born(pid)
+
+
+def _born(pid: int) -> str:
+    """When a process began, in the kernel's ticks: a number may be given out again, to another process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    fields = stat.rpartition(")")[2].split()
+    return "" if fields[0] in "ZX" else fields[19]  # a dead one that nobody has waited for lives no more

@@ -1,0 +1,275 @@
+"""A subject that asks the journal first: what arrived is kept, and whoever shares the file asks once."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from evenhand._errors import JournalError
+from evenhand._model import Replies, Subject, layers, traits_of
+from evenhand._rereading import Read
+from evenhand._store import Journal, Known, keys_of
+from evenhand.subjects.wrappers import (
+    Arrivals,
+    Budgeted,
+    Purse,
+    Rows,
+    arrivals,
+    gather,
+    passing_on,
+)
+
+CANARY = 20
+"""Journalled inputs that are asked again before a run of code with unseen state goes on."""
+ROUNDING = 1e-5
+"""Relative difference of two scores that is arithmetic (another batch, another thread), not another model."""
+LOOK, LOOK_MOST = 0.02, 0.5
+"""Seconds after which one looks whether somebody else's answer has arrived, at first and at most."""
+
+
+@dataclass
+class Reused:
+    """How many rows of a run came from the journal, and of when they are.
+
+    Args:
+        rows: rows in all, counted by who asks. known: those that the journal had.
+        first, last: when the first and the last of the known arrived, seconds since 1970.
+    """
+
+    rows: int = 0
+    known: int = 0
+    first: float | None = None
+    last: float | None = None
+
+    def record(self) -> dict[str, Any]:
+        """For the provenance of a result."""
+        ends = {name: _moment(at) for name, at in (("first", self.first), ("last", self.last)) if at}
+        return {"replies": self.rows, "from_journal": self.known, **ends}
+
+    def sentence(self) -> str:
+        """For the reader: how many replies were not asked now; empty where all were."""
+        if self.first is None or self.last is None:
+            return ""
+        days = [_moment(at)[:10] for at in (self.first, self.last)]
+        when = f"of {days[0]}" if days[0] == days[1] else f"of {days[0]} to {days[1]}"
+        return f"{self.known:,} of {self.rows:,} replies came from the journal ({when})."
+
+    def join(self, other: Reused) -> None:
+        """Count what another run counted."""
+        self.rows += other.rows
+        ends = None if other.first is None or other.last is None else (other.first, other.last)
+        self.add(other.known, ends)
+
+    def add(self, known: int, span: tuple[float, float] | None) -> None:
+        """So many more rows that were known, from this span of time."""
+        self.known += known
+        if span is not None:
+            self.first = span[0] if self.first is None else min(self.first, span[0])
+            self.last = span[1] if self.last is None else max(self.last, span[1])
+
+
+def _moment(at: float) -> str:
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cached:
+    """Asks the journal first and keeps what arrives; equal inputs are asked once.
+
+    What another process or thread is asking is waited for. Code whose state cannot be seen (`Traits.reuse`)
+    is answered by the journal only to finish a run that came to no end, after a look whether it still answers
+    the same.
+
+    Args:
+        repeat: index of a deliberate repetition; different indices never share a reply.
+        asks: whether anything is asked at all; else what the journal lacks is an error of its row.
+        reused: counts what came from the journal.
+    """
+
+    subject: Subject
+    journal: Journal
+    repeat: int = 0
+    asks: bool = True
+    reused: Reused = field(default_factory=Reused, compare=False, repr=False)
+
+    @property
+    def id(self) -> str:
+        return self.subject.id
+
+    def __call__(self, inputs: Sequence[Any], /) -> Replies:
+        return gather(self.arrivals(inputs), len(inputs))
+
+    def arrivals(self, inputs: Sequence[Any], /) -> Arrivals:
+        desk = _Desk(self)
+        known = desk.fetch(inputs)
+        yield from self._of_journal(known, np.arange(len(inputs)))
+        positions: dict[Any, list[int]] = {}
+        for row in np.flatnonzero(known.missing).tolist():
+            value = inputs[row]
+            positions.setdefault(value if isinstance(value, str) else repr(value), []).append(row)
+        copies = list(positions.values())
+        if not self.asks:
+            yield from _unasked(copies, known.reasons)
+        elif copies:
+            asked = self._asked(desk, [inputs[rows[0]] for rows in copies])
+            yield from passing_on(asked, partial(_spread, copies))
+
+    def _of_journal(self, known: Known, rows: Rows) -> Arrivals:
+        at = np.flatnonzero(~known.missing)
+        if len(at):
+            self.reused.add(len(at), self.journal.first_and_last(known.arrivals))
+            yield rows[at], Replies(scores={n: c[at] for n, c in known.scores.items()})
+
+    def _asked(self, desk: _Desk, unique: list[Any]) -> Arrivals:
+        """Distinct inputs: ours are asked, those that somebody else is asking are waited for."""
+        waiting, pause = np.arange(len(unique)), LOOK
+        while len(waiting):
+            with desk.claimed([unique[at] for at in waiting.tolist()]) as free:
+                mine = waiting[free]
+                if len(free):
+                    yield from desk.ask([unique[at] for at in mine.tolist()], mine)
+            waiting = np.delete(waiting, free)
+            if not len(waiting):
+                return
+            known = desk.fetch([unique[at] for at in waiting.tolist()])
+            yield from self._of_journal(known, waiting)
+            pause = LOOK if len(free) or not known.missing.all() else min(2 * pause, LOOK_MOST)
+            waiting = waiting[known.missing]
+            if len(waiting):
+                time.sleep(pause)
+
+
+class _Desk:
+    """What one call of `Cached` needs to know: under which address, and how answers are read."""
+
+    def __init__(self, cached: Cached) -> None:
+        self.subject, self.journal, self.repeat = cached.subject, cached.journal, cached.repeat
+        self.read: Read | None
+        self.address = address_of(cached.subject, cached.journal, asks=cached.asks)
+        self.purses: list[Purse] = []
+        self.reading, self.read = "", None
+        for layer in layers(cached.subject):
+            if isinstance(layer, Budgeted):
+                layer.purse.keep_in(cached.journal, self.address)
+                self.purses.append(layer.purse)
+            if isinstance(reading := getattr(layer, "reading", None), str):
+                self.reading, self.read = reading, getattr(layer, "read", None)
+                break
+        self.stamp = (-1, -1)
+
+    def fetch(self, inputs: Sequence[Any]) -> Known:
+        self.stamp = self.journal.stamp()
+        return self.journal.fetch(
+            self.address, inputs, repeat=self.repeat, reading=self.reading, read=self.read
+        )
+
+    @contextmanager
+    def claimed(self, inputs: Sequence[Any]) -> Iterator[list[int]]:
+        """Which of the inputs are ours to ask; while they are, nobody else asks them."""
+        keys = keys_of(self.address, inputs, self.repeat)
+        with self.journal.leases.claim(keys, self._answered) as free:
+            yield free
+
+    def _answered(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those that were answered since we looked."""
+        return self.journal.answered(keys, self.reading) if self.journal.stamp() != self.stamp else set()
+
+    def ask(self, inputs: list[Any], rows: Rows) -> Arrivals:
+        """The replies of the subject, kept on their way."""
+
+        def kept(at: Rows, replies: Replies) -> tuple[Rows, Replies]:
+            bills = [bill for purse in self.purses if (bill := purse.bill()) is not None]
+            self.journal.put(
+                self.address,
+                [inputs[row] for row in at.tolist()],
+                replies,
+                repeat=self.repeat,
+                reading=self.reading,
+                bill=bills[0] if bills else None,
+            )
+            return rows[at], replies
+
+        yield from passing_on(arrivals(self.subject, inputs), kept)
+
+
+def address_of(subject: Subject, journal: Journal, *, asks: bool = True) -> str:
+    """Under which name a journal keeps the replies of a subject: its id, and the run where its id does not
+    say everything.
+
+    Raises:
+        JournalError: `subject-changed`: a run that came to no end cannot be finished by this subject.
+    """
+    reuse = traits_of(subject).reuse
+    if reuse == "always":
+        return subject.id
+    with journal.beginning:  # threads that begin together begin one run
+        run = journal.begun(subject.id)
+        open_run = journal.unfinished(subject.id) if run is None and reuse == "unfinished" else None
+        if not asks:
+            return _of_run(subject.id, run or open_run or 0)
+        if run is None:
+            if open_run is not None:
+                _check_unchanged(subject, journal, _of_run(subject.id, open_run))
+            run = journal.begin(subject.id, open_run)
+    return _of_run(subject.id, run)
+
+
+def _of_run(subject_id: str, run: int) -> str:
+    return f"{subject_id} (run {run})"
+
+
+def _check_unchanged(subject: Subject, journal: Journal, address: str) -> None:
+    """Ask some of what is in the journal once more: code that reads other weights by now must not go on."""
+    sample = journal.sample(address, CANARY)
+    if not sample:
+        return
+    replies = subject([text for text, _ in sample])
+    differ = [
+        row
+        for row, (_, scores) in enumerate(sample)
+        if not all(
+            np.isclose(
+                replies.scores.get(name, np.full(len(sample), np.nan))[row],
+                value,
+                rtol=ROUNDING,
+                atol=1e-9,
+                equal_nan=True,
+            )
+            for name, value in scores.items()
+        )
+    ]
+    if differ:
+        raise JournalError(
+            "subject-changed",
+            f"the run in this journal cannot go on: asked again, {len(differ)} of {len(sample)} of its probes"
+            " have another answer now",
+            given=subject.id,
+            expected="the same code and weights as when the run began",
+            hint="begin anew with another --out or --journal (or --no-cache); if answers vary by chance, say"
+            " which model it is with --subject-version",
+        )
+
+
+def _unasked(copies: list[list[int]], reasons: dict[int, str]) -> Arrivals:
+    """Rows that the journal cannot answer, where nothing may be asked."""
+    rows = [row for same in copies for row in same]
+    if rows:
+        nothing = "no answer in the journal, and nothing is asked"
+        errors = {
+            at: reasons.get(same[0], nothing) for at, same in enumerate(same for same in copies for _ in same)
+        }
+        yield np.array(rows, dtype=np.intp), Replies(scores={}, errors=errors)
+
+
+def _spread(copies: list[list[int]], rows: Rows, replies: Replies) -> tuple[Rows, Replies]:
+    """One reply to every row that asked the same."""
+    back = [(at, row) for at, unique in enumerate(rows.tolist()) for row in copies[unique]]
+    source = np.array([at for at, _ in back], dtype=np.intp)
+    return np.array([row for _, row in back], dtype=np.intp), replies.take(source)
