@@ -164,6 +164,7 @@ def allowing(made: Evidence, ends: Extremes, null: float) -> Evidence:
     if inner is None or e.value is None:
         return made
     nothing = replace(made, interval=None, inside=None, se=None, known=made, unlabelled=ends.rows)
+    nothing = nothing.with_estimate(low=None, high=None, p_value=None, statistic=None, df=None)
     if low is None or high is None:
         why = f"{ends.rows} rows have no group, and no worst case of this measure is known"
         return nothing.with_estimate(why_not=why)
@@ -177,7 +178,7 @@ def allowing(made: Evidence, ends: Extremes, null: float) -> Evidence:
     at, lowest, highest = span(e.level), low(e.level), high(e.level)
     if at is None:
         why = f"{ends.rows} rows have no group: at their worst case there is no interval"
-        return nothing.with_estimate(why_not=why, low=None, high=None, p_value=None, statistic=None, df=None)
+        return nothing.with_estimate(why_not=why)
     values = [v for v in (lowest.value, highest.value, e.value) if v is not None]
     ps = [p for p in (lowest.p_value, highest.p_value, e.p_value) if p is not None]
     apart = min(values) > null or max(values) < null
