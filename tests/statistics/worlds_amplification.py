@@ -144,6 +144,14 @@ AMPLIFICATION: tuple[World, ...] = (
         what="30 items at a rate of 2 % in 300 images, nothing amplified.",
         audit=other_images(300, np.linspace(0.45, 0.55, 30), rate=0.02),
         truth=nothing,
+        runs=100,
+        silent=True,
+    ),
+    World(
+        name="rare items: about 12 mentions each",
+        what="The same at a rate of 4 %: what falls back by selection is most of what is seen.",
+        audit=other_images(300, np.linspace(0.45, 0.55, 30), rate=0.04),
+        truth=nothing,
         runs=300,
     ),
     World(

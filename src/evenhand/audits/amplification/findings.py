@@ -16,6 +16,8 @@ from evenhand.stats.few_units import allowing_for
 from evenhand.stats.interval import Inference, from_standard_error, quantile, tail
 
 MIN_IMAGES = 10
+MIN_MENTIONS = 10
+"""Training mentions of the middle item, below which sides are chosen by chance (at 6 the null is off by .05)."""
 OUTPUTS, TRAIN = "outputs", "training data"
 BEYOND = " beyond its null"
 SAID = {
@@ -188,6 +190,13 @@ def _beyond_null(done: Resampled, summary: Aggregate, judging: Judging, items: i
     value = summary.value - expected
     made = _too_little(done, summary, value, judging.declared.level)
     even, pairs = summary.even
+    rare = int(np.median(done.point["train"][0].sum(axis=0))) if "train" in done.point else MIN_MENTIONS
+    if made is None and summary.statistic.sided is not None and rare < MIN_MENTIONS:
+        why = (
+            f"half of the items have at most {rare} mentions in the training data, so their sides are mostly"
+            f" chance; {MIN_MENTIONS} are needed"
+        )
+        made = Inference(value=value, level=judging.declared.level, why_not=why)
     if made is None and 2 * even > pairs:
         why = (
             f"{even} of {pairs} items are exactly even in the training data, so nothing can be tied more"
