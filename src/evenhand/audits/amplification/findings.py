@@ -17,7 +17,7 @@ from evenhand.stats.interval import Inference, from_standard_error, quantile, ta
 
 MIN_IMAGES = 10
 MIN_MENTIONS = 10
-"""Training mentions of the middle item, below which sides are chosen by chance (at 6 the null is off by .05)."""
+"""Training mentions of the middle item, below which sides are mostly chance (at 6 the null is off by .05)."""
 OUTPUTS, TRAIN = "outputs", "training data"
 BEYOND = " beyond its null"
 SAID = {
