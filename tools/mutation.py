@@ -24,6 +24,7 @@ UNIT, FAULTS = "tests/unit", "tests/faults"
 TESTED = {
     "_judge": [
         "src/evenhand/_judge.py",
+        f"{UNIT}/test_verdict_sentences.py",
         f"{UNIT}/test_deciding_intervals.py",
         f"{UNIT}/test_stats_multiplicity.py",
         f"{UNIT}/test_design.py",
