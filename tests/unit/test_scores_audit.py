@@ -137,3 +137,29 @@ def test_scores_below_their_precision_are_no_evidence() -> None:
     (found,) = eh.audit_scores(rows, scores="score", groups="group", units="row", tolerance=0.1).primary
     assert found.verdict == "inconclusive"
     assert "precision" in found.because
+
+
+def test_a_claim_within_a_stratum_is_about_the_rows_of_the_stratum() -> None:
+    """Value, interval and count of each stratum are those of an audit of its rows alone, and differ."""
+    rng = np.random.default_rng(0)
+    text, term = (a.ravel() for a in np.meshgrid(np.arange(30), np.arange(16), indexing="ij"))
+    mood = np.array(["bad", "fair", "good"])[text % 3]
+    score = 0.2 * (term % 2) * (text % 3) + rng.normal(size=len(text)) * 0.1
+    rows = {
+        "score": score,
+        "group": np.where(term % 2 == 1, "a", "b"),
+        "text": text.astype(str),
+        "term": term.astype(str),
+        "mood": mood,
+    }
+    asked = {"scores": "score", "groups": "group", "units": ["text", "term"], "tolerance": 0.1}
+    whole = eh.audit_scores(rows, strata="mood", **asked)
+    within = {f.estimate.given: f.estimate for f in whole.findings if f.family == "group by mood"}
+    assert len(within) == 3
+    for name in ("bad", "fair", "good"):
+        alone = eh.audit_scores({k: v[mood == name] for k, v in rows.items()}, **asked)
+        (own,) = [f.estimate for f in alone.primary]
+        found = within[f"mood={name}"]
+        assert (found.value, found.low, found.high, found.n) == (own.value, own.low, own.high, own.n)
+    assert abs(within["mood=good"].value or 0) == pytest.approx(0.4, abs=0.05)
+    assert within["mood=bad"].value == pytest.approx(0.0, abs=0.06)

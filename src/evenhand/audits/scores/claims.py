@@ -39,7 +39,10 @@ The heat map shows every pair, with p adjusted for all of them."""
 def mean_claim(
     observations: Observations, asked: Question, sides: Sequence[Side], over: Sequence[str]
 ) -> Claim[Side]:
-    """Mean score of one side minus that of another, generalised over the units in `over`."""
+    """Mean score of one side minus that of another, generalised over the units in `over`.
+
+    The gap of two labels is computed once, so a claim is about one set of rows: `sides` and parts of them.
+    """
     pooled = pooled_error(observations, asked, sides, over)
     known: dict[tuple[Label, Label], Gap] = {}
 
@@ -98,7 +101,7 @@ def compare_groups(
             told = {_sides_told(item) for item in primary} if head is not False else set()
             own = [None if _sides_told(item) in told else asked.tolerance for item in items]
             analysis.findings += judge(items, tolerances=own, family=attribute, correction=correction)
-        analysis.findings += _by_stratum(observations, asked, attribute, sides, claim)
+        analysis.findings += _by_stratum(observations, asked, attribute, sides, over)
     return found
 
 
@@ -230,7 +233,7 @@ def _rests_on(
 
 
 def _by_stratum(
-    observations: Observations, asked: Question, attribute: str, sides: Sequence[Side], claim: Claim[Side]
+    observations: Observations, asked: Question, attribute: str, sides: Sequence[Side], over: Sequence[str]
 ) -> list[Finding]:
     """The same claims within each class of base texts: every pair of two groups, else the widest gap."""
     if asked.strata is None:
@@ -242,6 +245,9 @@ def _by_stratum(
         within = factor.is_level(stratum)
         given = str(Label.of(asked.strata, stratum))
         present = [side.within(within) for side in sides if (side.rows & within).any()]
+        claim = mean_claim(
+            observations, asked, present, over
+        )  # of these rows: a claim knows what it has seen
         if len(present) == 2 or (len(present) > 2 and attribute in asked.declared.reference):
             pairs = compared_pairs(asked, attribute, present)
             items += [evidence_of(claim, a, b, level=level, given=given) for a, b in pairs]
