@@ -94,6 +94,17 @@ def test_counts_take_their_sides_from_before_too() -> None:
     assert eh.audit_amplification(train, made, draws=200).verdict == "inconclusive"
 
 
+def test_a_group_that_has_gone_is_named_where_nobody_knows_who_is_there() -> None:
+    """Outputs of other images have no truth: what they name is said, and not judged."""
+    made = {**labels(2, first=10**6), "gender": np.where(np.arange(N) < 20, "woman", "man")}
+    result = eh.audit_amplification(labels(1), made, **QUICK)
+    (note,) = [n for n in result.notes if n.slug == "named-otherwise"]
+    assert "in the outputs and" in note.text
+    assert "named-otherwise" not in {
+        n.slug for n in eh.audit_amplification(labels(1), labels(2, first=10**6), **QUICK).notes
+    }
+
+
 def test_before_needs_outputs() -> None:
     """Sides are for a comparison."""
     with pytest.raises(eh.EvenhandError, match="before-alone"):

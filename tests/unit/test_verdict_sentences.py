@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
+from evenhand._errors import UsageError
 from evenhand._estimate import Evidence, evidence
-from evenhand._judge import judge
+from evenhand._judge import judge, tolerance_of
 from evenhand._model import Estimate
 from evenhand.stats.interval import from_standard_error
 
@@ -175,3 +177,25 @@ def test_no_interval_is_said_with_its_reason() -> None:
     )
     verdict, said = sentence(Evidence(estimate=estimate))
     assert (verdict, said) == ("inconclusive", "The data can tell neither: one row only.")
+
+
+@pytest.mark.parametrize("value", [0.0, -0.5, 1.5, 1.0000001])
+def test_the_tolerance_of_a_ratio_lies_above_0_and_up_to_1(value: float) -> None:
+    """0.8 means 0.8 to 1.25; 1 means equality alone."""
+    assert tolerance_of(1.0, ratio=True) == (1.0, 1.0)
+    assert tolerance_of(0.8, ratio=True) == (0.8, 1.25)
+    with pytest.raises(UsageError, match="bad-tolerance"):
+        tolerance_of(value, ratio=True)
+
+
+def test_rows_without_a_group_are_said_to_be_allowed_for_or_to_overturn() -> None:
+    """The same verdict without them is one short sentence; another one is named with its interval."""
+    same = replace(claim(0.0, 0.03), known=claim(0.0, 0.02), unlabelled=12)
+    assert sentence(same)[1].endswith(
+        " This allows for every group that the 12 rows without a group may belong to."
+    )
+    other = replace(claim(0.05, 0.032), known=claim(0.25, 0.03), unlabelled=1200)
+    assert sentence(other)[1].endswith(
+        ' The rows whose group is known would make it "disparity" (+0.191 to +0.309); that does not survive the worst'
+        " case of the 1,200 rows without a group."
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from evenhand._analysis import Analysis
 from evenhand._model import FloatArray
 from evenhand.audits.amplification import exhibits as show
@@ -21,6 +23,9 @@ from evenhand.audits.amplification.panel import exchangeable, panel
 from evenhand.audits.amplification.prepare import Matched, truth_of
 from evenhand.audits.amplification.reading import Reading
 from evenhand.audits.amplification.resampling import Judging, Resampled, resample, resample_counts
+
+NAMED_OTHERWISE = 0.1
+"""Change of a group's share among those named that is worth a word."""
 
 
 def of_rows(
@@ -96,8 +101,24 @@ def _compare(prepared: Matched, outputs: Corpus, how: Reading, judging: Judging,
     done = resample(joint, judging, exact=exact, images=images, before=before)
     done.groups = prepared.groups
     _conclude(done, prepared, judging, analysis, rule=how.rule)
+    if truth_of(prepared) is None:
+        _note_who_is_named(prepared, outputs, analysis)
     if any(" + " in n for n in names):
         analysis.exhibits["sets"] = show.set_table(names, done, prepared.groups)
+
+
+def _note_who_is_named(prepared: Matched, outputs: Corpus, analysis: Analysis) -> None:
+    """Say that a group has all but gone where nobody knows who is there, so that nothing can be judged."""
+    before, after = (rows / max(rows.sum(), 1.0) for rows in (prepared.train.rows_of(), outputs.rows_of()))
+    g = int(np.argmax(np.abs(after - before)))
+    if abs(after[g] - before[g]) > NAMED_OTHERWISE:
+        analysis.note(
+            "named-otherwise",
+            f"Of the rows that name a group {prepared.groups[g]} has {after[g]:.0%} in the outputs and"
+            f" {before[g]:.0%} in the training data. Whether that is right cannot be judged without the truth of"
+            " the outputs' images: truth= (--truth).",
+            warning=True,
+        )
 
 
 def _conclude(
