@@ -115,8 +115,8 @@ def _note_who_is_named(prepared: Matched, outputs: Corpus, analysis: Analysis) -
         analysis.note(
             "named-otherwise",
             f"Of the rows that name a group {prepared.groups[g]} has {after[g]:.0%} in the outputs and"
-            f" {before[g]:.0%} in the training data. Whether that is right cannot be judged without the truth of"
-            " the outputs' images: truth= (--truth).",
+            f" {before[g]:.0%} in the training data. Whether that is right cannot be judged without the truth"
+            " of the outputs' images: truth= (--truth).",
             warning=True,
         )
 
