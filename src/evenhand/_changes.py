@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -19,9 +20,14 @@ Key: TypeAlias = tuple[str, str, str, str, str | None, int]
 def compare(old: Result, new: Result) -> Exhibit:
     """What changed between two audits: findings matched by measure, contrast, group, reference and given.
 
-    `change` is new − old on the scale of the contrast. `intervals` says whether the two intervals overlap or
-    lie apart; overlapping intervals are no evidence of a change, but neither do they exclude one. Rows whose
-    verdict got worse come first, then new and vanished findings, then the rest.
+    `change` is new − old on the scale of the contrast, with the interval that two independent audits would
+    have; where texts, names or people are the same in both, what they share cancels and the true interval is
+    shorter. `changed` says what that shows: "more" or "less" (the interval leaves out no
+    change), else "not settled". Rows whose verdict got worse come first, then new and vanished findings, then
+    the rest. The note says what differs between the two: data, subject, protocol.
+
+    Raises:
+        UsageError: `compare-kinds`: two audits of different kinds.
 
     >>> from dataclasses import replace
     >>> e = Estimate(
@@ -33,14 +39,22 @@ def compare(old: Result, new: Result) -> Exhibit:
     >>> compare(before, after).columns["change"], compare(before, after).columns["status"]
     ([0.25], ['same verdict'])
     """
+    if old.audit != new.audit:
+        raise UsageError(
+            "compare-kinds",
+            "audits of different kinds cannot be compared",
+            given=f"{old.audit} and {new.audit}",
+            expected="two results of one kind of audit",
+        )
     before, after = _keyed(old.findings), _keyed(new.findings)
     rows = [_difference(key, before.get(key), after.get(key)) for key in {**before, **after}]
     order = {"worse": 0, "new": 1, "vanished": 2, "better": 3, "verdict changed": 4, "same verdict": 5}
     rows.sort(key=lambda row: order[str(row["status"])])
-    names = [*MATCH, "old_value", "new_value", "change", "intervals", "old_verdict", "new_verdict", "status"]
+    names = [*MATCH, "old_value", "new_value", "change", "change_low", "change_high", "changed"]
+    names += ["old_verdict", "new_verdict", "status"]
     tally = Counter(str(row["status"]) for row in rows)
     counted = ", ".join(f"{tally[status]} {status}" for status in order if tally[status])
-    note = counted or "Neither result has findings."
+    note = f"{counted or 'Neither result has findings'}. {_differing(old, new)}"
     return Exhibit.of(f"From “{old.title}” to “{new.title}”", rows, columns=names, note=note)
 
 
@@ -99,25 +113,48 @@ def _keyed(findings: Sequence[Finding]) -> dict[Key, Finding]:
 
 def _difference(key: Key, old: Finding | None, new: Finding | None) -> dict[str, Scalar]:
     a, b = (old.estimate if old else None), (new.estimate if new else None)
-    both = a is not None and b is not None and a.value is not None and b.value is not None
+    change, low, high = _change(a, b)
     return {
         **dict(zip(MATCH, key[:5], strict=True)),
         "old_value": a.value if a else None,
         "new_value": b.value if b else None,
-        "change": b.value - a.value
-        if both and a and b and a.value is not None and b.value is not None
-        else None,
-        "intervals": _overlap(a, b),
+        "change": change,
+        "change_low": low,
+        "change_high": high,
+        "changed": None
+        if low is None or high is None
+        else ("more" if low > 0 else "less" if high < 0 else "not settled"),
         "old_verdict": old.verdict if old else None,
         "new_verdict": new.verdict if new else None,
         "status": _status(old, new),
     }
 
 
-def _overlap(a: Estimate | None, b: Estimate | None) -> str | None:
-    if a is None or b is None or None in (a.low, a.high, b.low, b.high):
-        return None
-    return "overlap" if a.low <= b.high and b.low <= a.high else "apart"  # type: ignore[operator]
+def _change(a: Estimate | None, b: Estimate | None) -> tuple[float | None, float | None, float | None]:
+    """(new − old, its ends): each moves by the root of both squared arms (MOVER, Zou & Donner 2008)."""
+    if a is None or b is None or a.value is None or b.value is None:
+        return None, None, None
+    change = b.value - a.value
+    if a.low is None or a.high is None or b.low is None or b.high is None or a.level != b.level:
+        return change, None, None
+    down = math.hypot(b.value - b.low, a.high - a.value)
+    up = math.hypot(b.high - b.value, a.value - a.low)
+    return change, change - down, change + up
+
+
+def _differing(old: Result, new: Result) -> str:
+    """What the two audits do not have in common, as far as their records tell."""
+    recorded = {"data": "data", "subject": "subject", "protocol": "call"}
+    parts = {name: (old.provenance.get(key), new.provenance.get(key)) for name, key in recorded.items()}
+    known = {name: pair for name, pair in parts.items() if any(pair)}
+    other = [name for name, pair in known.items() if pair[0] != pair[1]]
+    same = [name for name in known if name not in other]
+    if not known:
+        return "Nothing is recorded of where they come from."
+    said = (
+        f"Different: {', '.join(other)}." if other else "Data, subject and protocol are recorded as the same."
+    )
+    return f"{said} Same: {', '.join(same)}." if same and other else said
 
 
 def _status(old: Finding | None, new: Finding | None) -> str:

@@ -231,8 +231,29 @@ def test_compare_matches_findings_by_what_they_compare() -> None:
         ("y", "better"),
     ]
     assert rows[0]["change"] == pytest.approx(0.3)
-    assert (rows[0]["intervals"], rows[1]["intervals"]) == ("apart", None)
+    assert (rows[0]["changed"], rows[1]["changed"]) == ("more", None)
     assert rows[2]["new_value"] is None
+
+
+def test_a_change_has_the_interval_of_two_independent_audits() -> None:
+    """Arms add as squares; a change whose interval holds none is not settled; other kinds are refused."""
+    old, new = result(finding("x", 0.1)), result(finding("x", 0.2))
+    (row,) = compare(old, new).rows()
+    a, b = old.findings[0].estimate, new.findings[0].estimate
+    down = ((b.value - b.low) ** 2 + (a.high - a.value) ** 2) ** 0.5  # type: ignore[operator]
+    assert row["change_low"] == pytest.approx(0.1 - down)
+    assert (row["changed"] == "not settled") is (down >= 0.1)
+    assert compare(old, old).note.startswith("1 same verdict. ")
+    with pytest.raises(UsageError, match="compare-kinds"):
+        compare(old, Result(audit="attack" if old.audit != "attack" else "text", title="t"))
+
+
+def test_what_differs_between_two_audits_is_said() -> None:
+    """Data, subject and protocol, as far as they are recorded."""
+    one = result(finding(), provenance={"data": {"a": "1"}, "subject": "m 1", "call": {"x": 1}})
+    two = result(finding(), provenance={"data": {"a": "1"}, "subject": "m 2", "call": {"x": 1}})
+    assert compare(one, two).note.endswith("Different: subject. Same: data, protocol.")
+    assert compare(one, one).note.endswith("Data, subject and protocol are recorded as the same.")
 
 
 def test_compare_keeps_repeated_findings_apart() -> None:

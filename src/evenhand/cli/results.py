@@ -114,11 +114,19 @@ def compare_results(old: ResultFile, new: ResultFile) -> None:
     """What changed between two results: values, intervals and verdicts, the worse ones first."""
     exhibit = compare(Result.from_json(old), Result.from_json(new))
     typer.echo(f"{exhibit.title}\n{exhibit.note}")
+    same = 0
     for row in exhibit.rows():
+        if row["status"] == "same verdict" and row["changed"] in (None, "not settled"):
+            same += 1
+            continue
         given = f" ({row['given']})" if row["given"] else ""
         change = "" if row["change"] is None else f" {row['change']:+.4f}"
+        if row["change_low"] is not None:
+            change += f" ({row['change_low']:+.4f} to {row['change_high']:+.4f}: {row['changed']})"
         verdicts = f"{row['old_verdict']} → {row['new_verdict']}"
         typer.echo(
             f"  {row['status']}: {row['measure']} {row['group']} − {row['reference']}{given}{change}"
             f" {verdicts}"
         )
+    if same:
+        typer.echo(f"  {same} more with the same verdict and no change that is shown.")
