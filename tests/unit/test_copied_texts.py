@@ -99,7 +99,7 @@ def test_no_flip_in_few_texts_is_no_proof_that_none_flips(n: int, verdict: str) 
     assert claim.verdict == verdict
     if n == 2:
         assert claim.estimate.low is None
-        assert "only 2 texts" in claim.because
+        assert "only 2 texts can be altered" in claim.because
     if n == 40:
         assert claim.equivalence == pytest.approx((-0.0734, 0.0734), abs=2e-3)
 
@@ -113,3 +113,44 @@ def test_a_rank_that_is_too_coarse_is_said_to_be_the_reason() -> None:
     assert claim.verdict == "inconclusive"
     assert "but the rank among" in claim.because
     assert "can tell neither" not in claim.because
+
+
+def test_texts_of_one_author_are_one_piece_of_evidence() -> None:
+    """Five authors of twelve texts each: the interval is over authors, halves hold whole authors; a column that
+    is not there is an error, and a column in which every text is its own changes nothing."""
+    texts = _texts(60)
+    rng = np.random.default_rng(1)
+    vectors = {w: rng.normal(size=6).tolist() for w in [*WORDS, "man", "woman", "he", "she", "king", "queen"]}
+
+    def model(inputs: list[str]) -> list[dict[str, float]]:
+        bad = [
+            0.5 + 0.08 * (t.count("cold") + t.count("rude") - t.count("warm") - t.count("kind"))
+            for t in inputs
+        ]
+        return [{"bad": b, "good": 1 - b} for b in bad]
+
+    asked = {"embeddings": vectors, "fluency": "none", "placebos": 19, "min_similarity": -1.0, "max_rank": 17}
+    table = {"text": texts, "author": [f"a{i % 5}" for i in range(60)], "own": [f"o{i}" for i in range(60)]}
+    alone = eh.attack(model, table, **asked)
+    by_text = eh.attack(model, table, units="own", **asked)
+    by_author = eh.attack(model, table, units="author", **asked)
+    one, same, wide = (r.primary[0].estimate for r in (alone, by_text, by_author))
+    assert one.value == same.value == wide.value
+    assert (same.low, same.high) == pytest.approx((one.low, one.high), rel=0.02)
+    assert wide.low is not None
+    assert one.low is not None
+    assert wide.df < one.df  # type: ignore[operator]
+    with pytest.raises(eh.EvenhandError, match="unknown-unit"):
+        eh.attack(model, table, units="writer", **asked)
+
+
+def test_halves_never_part_a_unit() -> None:
+    """Whoever wrote the texts, what is learned from one of theirs is not confirmed on another."""
+    from evenhand.audits.attack.confirmation import halves
+
+    units = np.repeat(np.arange(8), [1, 9, 3, 3, 5, 2, 6, 11])
+    for seed in range(20):
+        seen, unseen = halves(range(40), 40, 0.5, seed, units)
+        assert not set(units[seen]) & set(units[unseen])
+        assert (seen | unseen).all()
+        assert 8 <= unseen.sum() <= 32

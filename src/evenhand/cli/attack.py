@@ -40,6 +40,9 @@ def attack(
         ),
     ] = None,
     text_column: shared.TextColumn = None,
+    units: Annotated[
+        str | None, Option("--unit", help="Column that says whom a text is of, e.g. its author.")
+    ] = None,
     search: Annotated[
         str, Option(help="beam, greedy, exhaustive, genetic, genetic-practice or single.")
     ] = "beam",

@@ -8,10 +8,12 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from evenhand._declared import Declared, named_primary
 from evenhand._errors import UsageError
 from evenhand._judge import Correction, tolerance_of
-from evenhand._model import Subject
+from evenhand._model import IntArray, Subject
 from evenhand._provenance import tells_its_call
 from evenhand._result import Result
 from evenhand._run import Progress
@@ -29,7 +31,7 @@ from evenhand.plans.goal import Kind, goal_for
 from evenhand.plans.search import search as make_search
 from evenhand.stats.interval import check_level
 from evenhand.subjects import versioned
-from evenhand.texts import distinct_texts
+from evenhand.texts import Texts, distinct_texts
 from evenhand.texts import texts as texts_of
 
 
@@ -41,6 +43,7 @@ def attack(
     embeddings: Any,
     directions: Sequence[Any] = ("woman-man", "man-woman"),
     text_column: str | None = None,
+    units: str | None = None,
     search: str = "beam",
     search_options: Mapping[str, Any] | None = None,
     goal: Kind = "untargeted",
@@ -101,6 +104,8 @@ def attack(
             `eh.embeddings.vectors` reads.
         directions: each woman-man (towards woman, away from man), mean:definitional, pc:FILE. Or pairs.
         text_column: column with the texts, where they are a table.
+        units: column that says whom a text is of, e.g. its author. Texts of one are one piece of evidence: they
+            are resampled, and kept for confirmation, together.
         search: beam, greedy, exhaustive, genetic, genetic-practice or single.
         search_options: options of the search, e.g. width=10. In Python a mapping, ``{"width": 10}``.
         goal: untargeted (any other label), targeted (`target`), minimise or maximise (`score` by `amount`).
@@ -184,6 +189,7 @@ def attack(
     wants = partial(
         goal_for, kind=goal, score=score, labels=labels, target=target, threshold=threshold, amount=amount
     )
+    sentences = distinct_texts(texts_of(texts, column=text_column))
     effort = Effort(
         make=make_search(search, **dict(search_options or {})),
         max_queries=max_queries,
@@ -192,6 +198,7 @@ def attack(
         definitional=definitional,
         seed=seed,
         block=200_000 if budget is None else max(200, budget // 10),
+        units=_units_of(sentences, units),
     )
     extra, parts = tuple(definitional_words), tagger_of(tagger)
     laying = Laying(
@@ -199,7 +206,7 @@ def attack(
     )
     space = vectors(embeddings, limit=limit, fold_case=fold_case)
     course = Course(
-        given=distinct_texts(texts_of(texts, column=text_column)),
+        given=sentences,
         space=space,
         axes=axes_of(directions, space, strength),
         wants=wants,
@@ -211,3 +218,15 @@ def attack(
     with opened(journal) as kept:
         asking = Asking(chosen, kept, repeats, batch_size, executor, progress)
         return pursue(attack, course, asking, declared)
+
+
+def _units_of(given: Texts, column: str | None) -> IntArray | None:
+    """Codes of whom each text is of; a text of nobody known is its own."""
+    if column is None:
+        return None
+    if column not in given.factors:
+        raise UsageError(
+            "unknown-unit", "the texts have no such column", given=column, available=list(given.factors)
+        )
+    codes = given.factors[column].codes.astype(np.int64)
+    return np.where(codes < 0, len(codes) + np.arange(len(codes)), codes)

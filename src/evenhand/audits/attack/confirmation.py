@@ -45,11 +45,20 @@ class Halves(NamedTuple):
     unseen: BoolArray
 
 
-def halves(texts: Sequence[int], n: int, share: float, seed: int) -> Halves:
-    """A random part `share` of the texts is kept for confirmation."""
+def halves(texts: Sequence[int], n: int, share: float, seed: int, units: IntArray | None = None) -> Halves:
+    """A random part `share` of the texts is kept for confirmation.
+
+    Args:
+        units: (n,) codes of whom each text is of; those of one stay together. None: every text is its own.
+    """
     rng = np.random.default_rng([seed, 71])
     order = rng.permutation(np.array(sorted(texts), dtype=np.int64))
     cut = round(len(order) * share)
+    if units is not None:  # one unit after the other, in the order in which their first text was drawn
+        _, first, unit = np.unique(units[order], return_index=True, return_inverse=True)
+        order = order[np.argsort(first[unit], kind="stable")]
+        ends = np.flatnonzero(np.diff(units[order], append=-2)) + 1
+        cut = int(ends[np.argmin(np.abs(ends - cut))]) if len(ends) > 1 else len(order)
     seen, unseen = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     unseen[order[:cut]] = True
     seen[order[cut:]] = True

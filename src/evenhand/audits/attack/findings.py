@@ -42,7 +42,8 @@ class Attacked:
         texts: (T,) texts that count: scored, open to the goal, all their searches ended.
         confirmed: the learned alterations on unseen texts, for each of the records; empty without a
             holdout.
-        labels: (T,) labels of the unchanged texts.
+        labels: (T,) labels of the unchanged texts. units: (T,) codes of whom each is of, None where every
+            text is its own.
         not_repeated: flips that did not come back when asked again.
     """
 
@@ -52,6 +53,7 @@ class Attacked:
     texts: BoolArray
     confirmed: Sequence[Confirmed]
     labels: IntArray
+    units: IntArray | None = None
     not_repeated: int = 0
 
     def strata(self) -> list[tuple[str | None, Records, Confirmed | None]]:
@@ -133,12 +135,12 @@ def _claims(
         tests = {**(apart if several else {}), ASYMMETRY: asymmetry, **tests}
     between = " / ".join(names), f"{len(one.field.placebos.directions)} placebo directions", given
     for measure, test in tests.items():
-        excess = test(records.won, records.open, one.texts, level=level)
+        excess = test(records.won, records.open, one.texts, level=level, units=one.units)
         n = int(excess.inference.detail.get("texts", 0))
         units = {"text": n, "placebo": len(excess.placebos)}
         check = None
         if confirmed is not None:
-            check = test(confirmed.won, confirmed.open, confirmed.unseen, level=level)
+            check = test(confirmed.won, confirmed.open, confirmed.unseen, level=level, units=one.units)
         found = excess.inference
         if found.low is not None:
             found = interval_at(found, level)

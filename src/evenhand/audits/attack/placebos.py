@@ -50,9 +50,11 @@ def interval_at(found: Inference, level: float) -> Inference:
     ends = stretched(found, level)
     if ends is None or found.value is None:
         return found
-    n, differing = int(found.detail["texts"]), int(found.detail["differing"])
+    n, differing = int(found.detail["sampled"]), int(found.detail["differing"])
     if n < FEWEST_TEXTS:
-        why = f"only {n} texts can be altered along this direction; at least {FEWEST_TEXTS} are needed"
+        texts = int(found.detail["texts"])
+        whose = "" if texts == n else f" of {n} units"
+        why = f"only {texts} texts{whose} can be altered along this direction; {FEWEST_TEXTS} are needed"
         return found.with_(low=None, high=None, p_value=None, why_not=why)
     few = [Few(dimension="text", differing=differing, units=n)] if differing < FEW else []
     low, high = widened(ends, found.value, few, 1.0, level)
@@ -66,6 +68,7 @@ def asymmetry(
     *,
     labels: IntArray | None = None,
     level: float = 0.95,
+    units: IntArray | None = None,
 ) -> Excess:
     """|mean of one side − mean of the other| against the same of the placebos, paired over texts.
 
@@ -75,25 +78,37 @@ def asymmetry(
         labels: (T,) labels of the unchanged texts: the difference is then taken within each label, and the
             absolute differences are averaged by the labels' shares. One side may push texts into a label and
             the other out of it: over all texts that cancels.
+        units: (T,) codes of whom each text is of: their flips are no independent evidence.
     """
     over = open_.any(axis=1) & texts
     gap = np.where(open_, values, 0.0)
     groups = np.zeros(values.shape[-1], dtype=np.int64) if labels is None else labels
     rates = values.dtype == np.bool_
-    return _against(gap[:, 0] - gap[:, 1], over, groups=groups, rates=rates, level=level)
+    return _against(gap[:, 0] - gap[:, 1], over, groups=groups, rates=rates, level=level, units=units)
 
 
 def mean_of_sides(
-    values: FloatArray | BoolArray, open_: BoolArray, texts: BoolArray, *, level: float = 0.95
+    values: FloatArray | BoolArray,
+    open_: BoolArray,
+    texts: BoolArray,
+    *,
+    level: float = 0.95,
+    units: IntArray | None = None,
 ) -> Excess:
     """The mean over both sides (or the only one) against the same of the placebos."""
     over = open_.any(axis=1) & texts
     mean = np.where(open_, values, 0.0).mean(axis=1)
-    return _against(mean, over, groups=None, rates=values.dtype == np.bool_, level=level)
+    return _against(mean, over, groups=None, rates=values.dtype == np.bool_, level=level, units=units)
 
 
 def _against(
-    values: FloatArray, over: BoolArray, *, groups: IntArray | None, rates: bool, level: float
+    values: FloatArray,
+    over: BoolArray,
+    *,
+    groups: IntArray | None,
+    rates: bool,
+    level: float,
+    units: IntArray | None = None,
 ) -> Excess:
     """values, over: (1 + K, T). With groups the statistic is Σ_g (n_g/n)·|mean_g|, else the mean.
 
@@ -115,8 +130,7 @@ def _against(
     share = n / values.shape[1]
     influence = over * (signs * values - statistic[:, None]) / share[:, None]
     paired = influence[0] - influence[1:].mean(axis=0)
-    texts = values.shape[1]
-    from_texts = float(paired.var(ddof=1) / texts) if texts > 1 else float("inf")
+    sampled, from_texts = _of_units(paired, over[0], units)
     least = 1.0 / (n[0] + 2.0)
     if rates:  # no flip in n texts is no proof that there is none
         from_texts = max(from_texts, least * (1.0 - least) / n[0])
@@ -128,14 +142,16 @@ def _against(
             value=excess, level=level, method=method, why_not="too few texts or placebos for an interval"
         )
     elif variance > 0:
-        freedom = variance**2 / (from_texts**2 / max(1, int(n[0]) - 1) + from_placebos**2 / max(1, count - 1))
+        freedom = variance**2 / (from_texts**2 / max(1, sampled - 1) + from_placebos**2 / max(1, count - 1))
         empty = from_standard_error(excess, float(np.sqrt(variance)), df=freedom, level=level, method=method)
     else:
         empty = Inference(value=excess, low=excess, high=excess, se=0.0, level=level, method=method)
     p = rank_p(float(statistic[0]), statistic[1:])
     own = (signs[0] * values[0])[over[0]]
-    alike = int(np.unique(own, return_counts=True)[1].max())
-    told = {"texts": int(n[0]), "placebos": count, "differing": int(n[0]) - alike}
+    common, times = np.unique(own, return_counts=True)
+    apart = own != common[times.argmax()]
+    differing = int(apart.sum()) if units is None else len(np.unique(units[over[0]][apart]))
+    told = {"texts": int(n[0]), "sampled": sampled, "placebos": count, "differing": differing}
     made = empty.with_(p_value=p, detail=told)
     return Excess(
         observed=float(statistic[0]),
@@ -144,6 +160,18 @@ def _against(
         inference=made,
         signed=signed,
     )
+
+
+def _of_units(paired: FloatArray, over: BoolArray, units: IntArray | None) -> tuple[int, float]:
+    """(units that were altered, variance of the mean of (T,) values over units, whole units at a time)."""
+    texts = len(paired)
+    if units is None:
+        return int(over.sum()), float(paired.var(ddof=1) / texts) if texts > 1 else float("inf")
+    _, unit = np.unique(units, return_inverse=True)
+    sums = np.bincount(unit, paired - paired.mean())
+    count = len(sums)
+    spread = float((sums**2).sum() / texts**2 * count / (count - 1)) if count > 1 else float("inf")
+    return len(np.unique(units[over])), spread
 
 
 def _signs(values: FloatArray, groups: IntArray | None) -> tuple[FloatArray, FloatArray]:

@@ -32,6 +32,7 @@ class Effort:
         definitional: "apart" also searches without definitional words, "include" does not.
         block: states (estimated) that are searched side by side; a smaller block leaves more finished texts
             behind when a budget ends.
+        units: (T,) codes of whom the texts are of, None where every text is its own.
     """
 
     make: MakesSearch
@@ -41,6 +42,7 @@ class Effort:
     definitional: str
     seed: int
     block: int = 200_000
+    units: IntArray | None = None
 
     def __post_init__(self) -> None:
         if self.max_queries < 1:
@@ -251,7 +253,7 @@ def attack_axis(laid: Field, goal: Goal, effort: Effort, asking: Asking, *, agai
     searched = np.flatnonzero(whole.done & goal.attackable).tolist()
     confirmed: list[Confirmed] = []
     if effort.holdout:
-        parts = halves(searched, len(goal.base), effort.holdout, effort.seed)
+        parts = halves(searched, len(goal.base), effort.holdout, effort.seed, effort.units)
         plan, confirmed = plan_confirmation(laid, goal, strata, parts, max_changed=effort.max_changed)
         if asking.stopped is None:
             asking.run(plan)
@@ -262,5 +264,6 @@ def attack_axis(laid: Field, goal: Goal, effort: Effort, asking: Asking, *, agai
         texts=whole.done & goal.attackable,
         confirmed=confirmed,
         labels=goal.label,
+        units=effort.units,
         not_repeated=len(lost),
     )
