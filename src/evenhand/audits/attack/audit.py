@@ -104,8 +104,8 @@ def attack(
             `eh.embeddings.vectors` reads.
         directions: each woman-man (towards woman, away from man), mean:definitional, pc:FILE. Or pairs.
         text_column: column with the texts, where they are a table.
-        units: column that says whom a text is of, e.g. its author. Texts of one are one piece of evidence: they
-            are resampled, and kept for confirmation, together.
+        units: column that says whom a text is of, e.g. its author. Texts of one are one piece of evidence,
+            and are kept for confirmation together.
         search: beam, greedy, exhaustive, genetic, genetic-practice or single.
         search_options: options of the search, e.g. width=10. In Python a mapping, ``{"width": 10}``.
         goal: untargeted (any other label), targeted (`target`), minimise or maximise (`score` by `amount`).

@@ -131,9 +131,9 @@ def _against(
     influence = over * (signs * values - statistic[:, None]) / share[:, None]
     paired = influence[0] - influence[1:].mean(axis=0)
     sampled, from_texts = _of_units(paired, over[0], units)
-    least = 1.0 / (n[0] + 2.0)
+    least = 1.0 / (sampled + 2.0)
     if rates:  # no flip in n texts is no proof that there is none
-        from_texts = max(from_texts, least * (1.0 - least) / n[0])
+        from_texts = max(from_texts, least * (1.0 - least) / sampled)
     from_placebos = float(statistic[1:].var(ddof=1) / count) if count > 1 else float("inf")
     variance = from_texts + from_placebos
     excess = float(statistic[0] - statistic[1:].mean())
