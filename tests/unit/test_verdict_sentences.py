@@ -188,6 +188,14 @@ def test_the_tolerance_of_a_ratio_lies_above_0_and_up_to_1(value: float) -> None
         tolerance_of(value, ratio=True)
 
 
+@pytest.mark.parametrize("value", [-0.5, -1e-9, float("inf"), float("nan")])
+def test_the_tolerance_of_a_difference_is_a_number_of_at_least_0(value: float) -> None:
+    """0 is a tolerance; less, endless or no number is none."""
+    assert tolerance_of(0.0) == (0.0, 0.0)
+    with pytest.raises(UsageError, match="bad-tolerance"):
+        tolerance_of(value)
+
+
 def test_rows_without_a_group_are_said_to_be_allowed_for_or_to_overturn() -> None:
     """The same verdict without them is one short sentence; another one is named with its interval."""
     same = replace(claim(0.0, 0.03), known=claim(0.0, 0.02), unlabelled=12)
