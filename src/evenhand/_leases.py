@@ -79,7 +79,9 @@ class Leases:
             free = [at for at, key in enumerate(keys) if key not in taken]
             if free:
                 blob = b"".join([keys[at] for at in free])
-                connection.execute("INSERT INTO claims VALUES (?, ?, ?)", (name, holder, blob))
+                connection.execute(
+                    "INSERT INTO claims VALUES (?, ?, ?, ?)", (name, holder, blob, time.time())
+                )
         self._claimed.add(name)
         try:
             yield free
@@ -115,6 +117,14 @@ class Leases:
             "INSERT INTO ledger VALUES (?, ?, ?) ON CONFLICT (scope) DO UPDATE SET"
             " calls = calls + excluded.calls, money = money + excluded.money",
             (scope, calls, money),
+        )
+
+    def count(self, connection: sqlite3.Connection, scope: str, sent: int, received: int) -> None:
+        """Inside a transaction: tokens that the service says it was sent and gave back."""
+        connection.execute(
+            "INSERT INTO tokens VALUES (?, ?, ?) ON CONFLICT (scope) DO UPDATE SET"
+            " sent = sent + excluded.sent, received = received + excluded.received",
+            (scope, sent, received),
         )
 
     def spent(self, scope: str) -> Spent:

@@ -104,6 +104,7 @@ subject = "openai"
 texts = "person"
 terms = "names/weat-gender"
 budget = 300
+tolerance = 5.0
 [subject]
 model = "m"
 base_url = "{double.url}/v1"

@@ -16,6 +16,7 @@ from evenhand._errors import JournalError
 from evenhand._model import Replies, Subject, layers, traits_of
 from evenhand._rereading import Read
 from evenhand._store import Journal, Known, keys_of
+from evenhand.subjects.batch_job import Owner
 from evenhand.subjects.wrappers import (
     Arrivals,
     Budgeted,
@@ -159,6 +160,8 @@ class _Desk:
             if isinstance(layer, Budgeted):
                 layer.purse.keep_in(cached.journal, self.address)
                 self.purses.append(layer.purse)
+            if isinstance(owner := getattr(layer, "owner", None), Owner):
+                owner.keep_in(cached.journal, self.address, self.repeat)
             if isinstance(reading := getattr(layer, "reading", None), str):
                 self.reading, self.read = reading, getattr(layer, "read", None)
                 break

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
+import socket
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
@@ -100,6 +102,31 @@ def check_url(url: str) -> None:
             hint="name a variable in a header, Authorization: Bearer ${MY_KEY}; what stands in an address is"
             " written beside the results",
         )
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is on this machine, by name or number.
+
+    >>> is_loopback("http://localhost:11434/v1"), is_loopback("http://localhost.example/v1")
+    (True, False)
+    """
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    number = _number(host)
+    return host == "localhost" or host.endswith(".localhost") or (number is not None and number.is_loopback)
+
+
+def _number(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """A host that is written as a number, also in the short and hexadecimal forms that systems take."""
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        try:
+            return (
+                ipaddress.IPv4Address(socket.inet_aton(host)) if re.fullmatch(r"[0-9a-fx.]+", host) else None
+            )
+        except OSError:
+            return None
+    return getattr(found, "ipv4_mapped", None) or found
 
 
 def check_body(body: object) -> None:

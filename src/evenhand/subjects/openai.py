@@ -15,8 +15,10 @@ import numpy as np
 
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray, Replies, Span, Subject
+from evenhand.subjects.batch_job import BatchJob
 from evenhand.subjects.gate import Unreadable, bounds_of, number
-from evenhand.subjects.keys import check_body, check_url, from_environment, too_long
+from evenhand.subjects.keys import check_body, check_url, from_environment, is_loopback, too_long
+from evenhand.subjects.openai_batches import OpenAIBatches
 from evenhand.subjects.prose import label_in, number_in, refuses
 from evenhand.subjects.service import Service
 
@@ -124,8 +126,10 @@ def openai(
     key_variable: str = "OPENAI_API_KEY",
     extra: Mapping[str, Any] | None = None,
     within: Sequence[float] | str | None = None,
+    batch_job: bool = False,
+    poll: float = 60.0,
     **engine: Any,
-) -> Service:
+) -> Service | BatchJob:
     """The subject `openai`.
 
     Args:
@@ -139,10 +143,45 @@ def openai(
         temperature: above 0 ask several times (`repeats`).
         extra: further fields of the request, e.g. ``{"max_completion_tokens": 64, "seed": 1}``.
         within: least and largest possible score, e.g. ``(0, 100)``; what lies outside is an error of its row.
+        batch_job: send everything as one batch job (``/files`` and ``/batches``), which may take a day and
+            costs half. poll: seconds between two looks at it.
 
     Raises:
         UsageError: a prompt without its slot, labels missing, or a key in the address or in `extra`.
     """
+    endpoint = chat(
+        model=model,
+        prompt=prompt,
+        base_url=base_url,
+        system=system,
+        score_by=score_by,
+        labels=labels,
+        judge=judge,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        key_variable=key_variable,
+        extra=extra,
+        within=within,
+    )
+    service = Service(endpoint=endpoint, **engine)
+    if not batch_job:
+        return service
+    return BatchJob(subject=service, batches=OpenAIBatches(base_url=endpoint.base_url), poll=poll)
+
+
+def chat(
+    *,
+    model: str,
+    prompt: str,
+    base_url: str,
+    key_variable: str,
+    labels: Mapping[str, float] | None,
+    judge: str | Subject | None,
+    extra: Mapping[str, Any] | None,
+    within: Sequence[float] | str | None,
+    **said: Any,
+) -> Chat:
+    """The endpoint that the options describe; see `openai`."""
     if "{text}" not in prompt:
         raise UsageError(
             "prompt-slot",
@@ -150,6 +189,7 @@ def openai(
             given=prompt,
             expected="{text} somewhere in it",
         )
+    score_by = said["score_by"]
     if score_by not in ("number", "label", "logprob", "judge"):
         raise UsageError(
             "score-by",
@@ -167,23 +207,18 @@ def openai(
         from evenhand.subjects import subject
 
         judge = subject(judge)
-    local = base_url.startswith(("http://localhost", "http://127.0.0.1", "http://[::1]"))
-    endpoint = Chat(
+    return Chat(
         model=model,
         base_url=base_url.rstrip("/"),
         prompt=prompt,
-        system=system,
-        score_by=score_by,
         labels={k.lower(): float(v) for k, v in (labels or {}).items()},
-        temperature=temperature,
-        max_tokens=max_tokens,
         judge=judge,
-        key=from_environment(key_variable, optional=local),
+        key=from_environment(key_variable, optional=is_loopback(base_url)),
         variable=key_variable,
         extra=dict(extra or {}),
         within=bounds_of(within),
+        **said,
     )
-    return Service(endpoint=endpoint, **engine)
 
 
 def _one(scores: Mapping[str, float]) -> Replies:

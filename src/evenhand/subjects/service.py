@@ -302,7 +302,8 @@ class _Driver:
                 self._count_failure(replies.errors[0])  # not what was asked for: a service that changed
             else:
                 self.failed_in_a_row = 0
-            return replace(replies, arrived={at: Arrived(body, at, n) for at in range(n)})
+            tokens = gate.tokens_in(answer)
+            return replace(replies, arrived={at: Arrived(body, at, n, *tokens) for at in range(n)})
 
         try:
             try:

@@ -12,6 +12,7 @@ from evenhand._errors import UsageError
 from evenhand._model import Factor, Subject
 from evenhand.audits.text.designs import Design
 from evenhand.subjects import Budgeted, Limited, subject
+from evenhand.subjects.batch_job import price_share
 from evenhand.subjects.long_texts import How, LongTexts
 from evenhand.subjects.service import Service
 
@@ -43,7 +44,7 @@ def within_budget(
     """The subject until the budget in calls or in money is spent.
 
     Args:
-        price, per_100: money for one call, and for each 100 characters begun.
+        price, per_100: money for one direct call, and for each 100 characters begun; a batch job pays half.
 
     Raises:
         UsageError: `no-price`.
@@ -53,8 +54,10 @@ def within_budget(
     if money is not None and price is None and per_100 is None:
         raise UsageError("no-price", "a budget in money needs a price", expected="price= or price_per_100=")
 
+    share = price_share(chosen)
+
     def cost(text: object) -> float:
-        return (price or 0.0) + (per_100 or 0.0) * max(1, -(-len(str(text)) // 100))
+        return share * ((price or 0.0) + (per_100 or 0.0) * max(1, -(-len(str(text)) // 100)))
 
     return Budgeted(subject=chosen, calls=calls, money=money, price=cost)
 
