@@ -237,11 +237,12 @@ class JournalFile:
             return "its number cannot be seen on this system"
         held = re.findall(r"(?m)^\d+: \S+\s+\S+\s+WRITE (\d+) \w+:\w+:(\d+) ", table)
         pids = sorted({int(pid) for pid, node in held if node in nodes} - {os.getpid()})
-        named = [f"process {pid}{_command(pid)}" for pid in pids]
+        named = [f"process {pid}{command_of(pid)}" for pid in pids]
         return ", ".join(named) or "it cannot be seen from here (another host, or a container)"
 
 
-def _command(pid: int) -> str:
+def command_of(pid: int) -> str:
+    """The name of a process in brackets, where the system tells it."""
     try:
         name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

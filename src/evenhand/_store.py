@@ -232,6 +232,11 @@ class Journal:
         with self._file.reading() as connection:
             return self._writes, int(connection.execute("PRAGMA data_version").fetchone()[0])
 
+    def latest(self) -> int:
+        """The number of the last arrival, by whomever; 0 before the first."""
+        with self._file.reading() as connection:
+            return int(connection.execute("SELECT coalesce(max(id), 0) FROM arrivals").fetchone()[0])
+
     def answered(self, keys: Sequence[bytes], reading: str) -> set[bytes]:
         """Those of the keys that have a reply of this reading."""
         return {key for key, hit in self._lookup(keys).items() if self._name_of(hit[0])[0] == reading}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +17,6 @@ from evenhand.subjects.service import Service
 
 VERSION = "2023-06-01"
 """Of the interface, which has to be named in every request."""
-DAY = 86_400.0
 PAGES = 50
 """Pages of a hundred jobs that are looked through for one of ours."""
 
@@ -92,8 +90,11 @@ class AnthropicBatches:
         return str(exchange.once("POST", "/messages/batches", json={"requests": rows})["id"])
 
     def find(self, exchange: Exchange, job: Job) -> str:
-        """By the custom ids in the results of jobs of that size and time: those that run are waited for."""
-        for name in list(self._alike(exchange, job)):
+        """By the custom ids in the results of jobs of that size; those that run are waited for."""
+        states = {name: self.state(exchange, name) for name in self._alike(exchange, job)}
+        for name in sorted(
+            states, key=lambda name: not states[name].ended
+        ):  # those that ended answer at once
             while not (state := self.state(exchange, name)).ended:
                 exchange.sleep(exchange.wait_max)
             for path in state.outputs:
@@ -107,9 +108,7 @@ class AnthropicBatches:
             page = exchange.json("GET", f"/messages/batches?limit=100{after}")
             rows = page.get("data") or []
             for each in rows:
-                size = sum(n for n in each["request_counts"].values() if type(n) is int)
-                made = datetime.datetime.fromisoformat(each["created_at"]).timestamp()
-                if size == job.size and made > job.began - DAY:
+                if sum(n for n in each["request_counts"].values() if type(n) is int) == job.size:
                     found.append(str(each["id"]))
             if not rows or not page.get("has_more"):
                 break
@@ -152,6 +151,7 @@ def anthropic(
     within: Sequence[float] | str | None = None,
     batch_job: bool = False,
     poll: float = 60.0,
+    trust_address: bool = False,
     **engine: Any,
 ) -> Service | BatchJob:
     """The subject `anthropic`; its options are those of `openai`, but for `logprob`, which it does not give.
@@ -179,6 +179,7 @@ def anthropic(
         key_variable=key_variable,
         extra=extra,
         within=within,
+        trust_address=trust_address,
     )
     service = Service(endpoint=Messages(chat=given, variable=key_variable), **engine)
     if not batch_job:

@@ -179,6 +179,7 @@ class BatchJob:
         return Exchange(
             endpoint=service.endpoint,
             base_url=self.batches.base_url,
+            proxy=service.proxy,
             timeout=service.timeout,
             attempts=service.attempts,
             wait_initial=service.wait_initial,

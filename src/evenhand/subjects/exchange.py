@@ -38,13 +38,14 @@ class Exchange:
     """Requests beside those of the endpoint, with its key.
 
     Args:
-        base_url: what addresses begin with. headers: with the credentials; never logged.
+        base_url: what addresses begin with. proxy: address of a proxy.
         timeout: seconds without a byte. attempts: tries of one request in all.
         wait_initial, wait_max: seconds before the second try, and at most between two; Retry-After wins.
     """
 
     endpoint: Endpoint
     base_url: str
+    proxy: str | None = None
     timeout: float = 60.0
     attempts: int = 6
     wait_initial: float = 0.5
@@ -127,7 +128,9 @@ class Exchange:
         try:
             async with (
                 aiohttp.ClientSession(timeout=limits, trust_env=False) as session,
-                session.request(method, url, headers=headers, allow_redirects=False, **_body(sent)) as answer,
+                session.request(
+                    method, url, headers=headers, allow_redirects=False, proxy=self.proxy, **_body(sent)
+                ) as answer,
             ):
                 size = 0
                 async for chunk in answer.content.iter_chunked(1 << 16):

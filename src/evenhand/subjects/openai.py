@@ -128,6 +128,7 @@ def openai(
     within: Sequence[float] | str | None = None,
     batch_job: bool = False,
     poll: float = 60.0,
+    trust_address: bool = False,
     **engine: Any,
 ) -> Service | BatchJob:
     """The subject `openai`.
@@ -145,6 +146,7 @@ def openai(
         within: least and largest possible score, e.g. ``(0, 100)``; what lies outside is an error of its row.
         batch_job: send everything as one batch job (``/files`` and ``/batches``), which may take a day and
             costs half. poll: seconds between two looks at it.
+        trust_address: send the key also over plain http to another machine, and to link-local addresses.
 
     Raises:
         UsageError: a prompt without its slot, labels missing, or a key in the address or in `extra`.
@@ -162,6 +164,7 @@ def openai(
         key_variable=key_variable,
         extra=extra,
         within=within,
+        trust_address=trust_address,
     )
     service = Service(endpoint=endpoint, **engine)
     if not batch_job:
@@ -179,6 +182,7 @@ def chat(
     judge: str | Subject | None,
     extra: Mapping[str, Any] | None,
     within: Sequence[float] | str | None,
+    trust_address: bool,
     **said: Any,
 ) -> Chat:
     """The endpoint that the options describe; see `openai`."""
@@ -201,7 +205,8 @@ def chat(
         raise UsageError(
             "score-by", f"scoring by {score_by} needs labels", expected='labels={"yes": 1, "no": 0}'
         )
-    check_url(base_url)
+    key = from_environment(key_variable, optional=is_loopback(base_url))
+    check_url(base_url, keyed=bool(key), trusted=trust_address)
     check_body(extra)
     if isinstance(judge, str):
         from evenhand.subjects import subject
@@ -213,7 +218,7 @@ def chat(
         prompt=prompt,
         labels={k.lower(): float(v) for k, v in (labels or {}).items()},
         judge=judge,
-        key=from_environment(key_variable, optional=is_loopback(base_url)),
+        key=key,
         variable=key_variable,
         extra=dict(extra or {}),
         within=bounds_of(within),

@@ -104,7 +104,9 @@ class Refused(Exception):
     """A request that would fail again."""
 
 
-async def ask_once(session: aiohttp.ClientSession, endpoint: Endpoint, part: list[Any]) -> tuple[bytes, Any]:
+async def ask_once(
+    session: aiohttp.ClientSession, endpoint: Endpoint, part: list[Any], proxy: str | None = None
+) -> tuple[bytes, Any]:
     """The answer as it arrived, without secrets, and its JSON.
 
     Raises:
@@ -114,7 +116,11 @@ async def ask_once(session: aiohttp.ClientSession, endpoint: Endpoint, part: lis
 
     try:
         async with session.post(
-            endpoint.url, json=endpoint.body(part), headers=dict(endpoint.headers), allow_redirects=False
+            endpoint.url,
+            json=endpoint.body(part),
+            headers=dict(endpoint.headers),
+            allow_redirects=False,
+            proxy=proxy,
         ) as response:
             raw = await response.content.read(LARGEST_REPLY + 1)
             while len(raw) <= LARGEST_REPLY and not response.content.at_eof():
