@@ -7,6 +7,7 @@ import os
 import re
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,6 +98,7 @@ class JournalFile:
         self._durable = True
         self.closed = False
         self._open()
+        _OPENED.add(self)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -239,6 +241,28 @@ class JournalFile:
         pids = sorted({int(pid) for pid, node in held if node in nodes} - {os.getpid()})
         named = [f"process {pid}{command_of(pid)}" for pid in pids]
         return ", ".join(named) or "it cannot be seen from here (another host, or a container)"
+
+
+_OPENED: weakref.WeakSet[JournalFile] = weakref.WeakSet()
+
+
+_HELD: list[threading.RLock] = []
+
+
+def _hold_all() -> None:
+    """Before a fork: nobody is inside SQLite, whose own locks would stay locked in the child for ever."""
+    for file in list(_OPENED):
+        if file.lock.acquire(timeout=PATIENCE):
+            _HELD.append(file.lock)
+
+
+def _let_go_all() -> None:
+    while _HELD:
+        _HELD.pop().release()
+
+
+if hasattr(os, "register_at_fork"):  # the thread that forks is the one that goes on in the child
+    os.register_at_fork(before=_hold_all, after_in_parent=_let_go_all, after_in_child=_let_go_all)
 
 
 def command_of(pid: int) -> str:

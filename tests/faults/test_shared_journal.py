@@ -154,6 +154,46 @@ def test_a_fork_opens_the_journal_for_itself(tmp_path: Path) -> None:
         assert sum(row["replies"] for row in journal.stats()) == 150
 
 
+def test_a_fork_while_threads_write_waits_for_nobody(tmp_path: Path) -> None:
+    """A lock that a thread of the parent held at the fork would never be let go in the child."""
+    program = textwrap.dedent(
+        """
+        import os, signal, sys, threading
+        import numpy as np
+        import evenhand as eh
+        from evenhand._model import Replies
+        from evenhand._store import Journal
+
+        journal, stop = Journal(sys.argv[1]), threading.Event()
+
+        def write(name):
+            at = 0
+            while not stop.is_set():
+                journal.put("m", [f"{name} {at}"], Replies(scores={"s": np.array([1.0])}))
+                at += 1
+
+        threads = [threading.Thread(target=write, args=(name,)) for name in ("a", "b")]
+        for thread in threads:
+            thread.start()
+        ended = []
+        for n in range(20):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                journal.put("m", [f"child {n}"], Replies(scores={"s": np.array([2.0])}))
+                os._exit(0 if journal.get("m", [f"child {n}"]) == {0: {"s": 2.0}} else 1)
+            ended.append(os.waitpid(child, 0)[1])
+        stop.set()
+        for thread in threads:
+            thread.join()
+        journal.close()
+        assert ended == [0] * 20, ended
+        """
+    )
+    path = tmp_path / "j.sqlite"
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program, str(path)], check=True, timeout=120)
+
+
 @pytest.mark.parametrize("host", ["elsewhere", None])
 def test_a_lease_of_the_dead_does_not_hold_anybody_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str | None
