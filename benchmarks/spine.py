@@ -135,6 +135,7 @@ def run(*, quick: bool) -> Iterator[Figure]:
     yield import_time(1 if quick else 5)
     yield ask_overhead(5_000 if quick else 1_000_000)
     yield from journal_speed(2_000, 1_000) if quick else journal_speed()
+    yield from soak(4_000, 500) if quick else soak(2_000_000)
     yield raw_answers(2_000, 1_000) if quick else raw_answers()
 
 
@@ -150,7 +151,7 @@ class _Raw(_Instant):
         return Replies(scores={"score": scores}, arrived={i: Arrived(b) for i, b in enumerate(bodies)})
 
 
-def soak(n: int = 1_000_000, batch: int = 10_000) -> Iterator[Figure]:
+def soak(n: int, batch: int = 10_000) -> Iterator[Figure]:
     """Memory while a long run asks, through a journal that keeps raw answers, and the same run from the journal."""
 
     class Watched(_Raw):

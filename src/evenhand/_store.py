@@ -117,6 +117,11 @@ class Journal:
     def _connection(self) -> sqlite3.Connection:
         return self._file.connection
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._file.closed
+
     def close(self) -> None:
         """Close the file; what was put is on disk already."""
         self.leases.close()

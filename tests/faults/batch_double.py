@@ -23,6 +23,7 @@ class Vendor:
     Args:
         polls: looks at a job until it has ended.
         ends_as: how jobs end. answered: share of the requests of a job that are answered then.
+        mute: texts whose answer holds no score.
         odd: also gives duplicates and lines of nobody. refused: texts that end in the file of errors.
         lost: how many answers to "make this job" do not arrive, though the job is made.
         failing: how many requests of any kind get a 503 first.
@@ -34,6 +35,7 @@ class Vendor:
     answered: float = 1.0
     odd: bool = False
     refused: frozenset[str] = frozenset()
+    mute: frozenset[str] = frozenset()
     lost: int = 0
     failing: int = 0
     billed: Counter[str] = field(default_factory=Counter)
@@ -62,7 +64,9 @@ class Vendor:
         """The file of answers and the file of errors."""
         rng, good, bad = random.Random(7), [], []
         for custom, text in self.jobs[name]["paid"]:
-            (bad if text in self.refused else good).append(_line(kind, custom, text, text in self.refused))
+            line = _line(kind, custom, text, text in self.refused)
+            line = line.replace(b'"choices"', b'"nothing"') if text in self.mute else line
+            (bad if text in self.refused else good).append(line)
         if self.odd:
             good += [*good[:3], b"no JSON", b'{"custom_id": "stranger-1"}', b'{"nothing": 1}', b"[[]]"]
         rng.shuffle(good)

@@ -241,6 +241,27 @@ def test_large_sets_are_parted_into_jobs_and_repeats_never_share(vendor: Vendor,
     assert all(len(made["rows"]) < 4 for name, made in vendor.jobs.items() if int(name[6:]) > 5)
 
 
+def test_an_answer_without_a_score_waits_for_the_next_run(vendor: Vendor, tmp_path: Path) -> None:
+    """No second job of a day at the end of the first, as a single request would be tried again."""
+    vendor.mute = frozenset(TEXTS[:3])
+    for jobs in (1, 2):
+        assert asked("openai", vendor, tmp_path / "j.sqlite").failed == 3
+        assert len(vendor.jobs) == jobs
+    assert len(vendor.jobs["batch_1"]["rows"]) == 3
+
+
+def test_a_subject_that_outlives_its_journal_is_asked_without_one(vendor: Vendor, tmp_path: Path) -> None:
+    """The next audit with the same object has no journal, or another one."""
+    job = model("openai", vendor)
+    for path in (tmp_path / "a.sqlite", None, tmp_path / "b.sqlite"):
+        if path is None:
+            assert ask(plan(TEXTS), job).failed == 0
+            continue
+        with Journal(path) as journal:
+            assert ask(plan(TEXTS), job, journal=journal).failed == 0
+    assert len(vendor.jobs) == 3
+
+
 def test_results_are_fetched_from_the_same_host_and_the_key_is_in_no_file(
     vendor: Vendor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

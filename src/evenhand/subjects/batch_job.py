@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from evenhand._errors import EvenhandError, SubjectError
-from evenhand._jobs import Job
+from evenhand._jobs import Job, Jobs
 from evenhand._model import Arrived, Replies, layers
 from evenhand._store import Journal, keys_of
 from evenhand.subjects import gate
@@ -111,21 +111,26 @@ class Owner:
         self.journal, self.scope, self.repeat = journal, scope, repeat
 
     def running(self) -> list[Job]:
-        return [] if self.journal is None else self.journal.jobs.running(self.scope)
+        return self._jobs.running(self.scope) if self._jobs is not None else []
 
     def begin(self, token: str, keys: Sequence[bytes]) -> Job:
-        if self.journal is not None:
-            return self.journal.jobs.begin(self.scope, token, keys)
+        if self._jobs is not None:
+            return self._jobs.begin(self.scope, token, keys)
         return Job(token=token, name="", began=time.time(), size=len(keys), keys=dict(enumerate(keys)))
 
     def named(self, job: Job, name: str) -> Job:
-        if self.journal is not None:
-            self.journal.jobs.named(job.token, name)
+        if self._jobs is not None:
+            self._jobs.named(job.token, name)
         return Job(token=job.token, name=name, began=job.began, size=job.size, keys=job.keys)
 
     def collected(self, job: Job, keys: set[bytes]) -> None:
-        if self.journal is not None:
-            self.journal.jobs.collected(job, keys)
+        if self._jobs is not None:
+            self._jobs.collected(job, keys)
+
+    @property
+    def _jobs(self) -> Jobs | None:
+        """None also where the subject outlived the journal of an earlier audit."""
+        return None if self.journal is None or self.journal.closed else self.journal.jobs
 
 
 @dataclass(frozen=True, kw_only=True)
