@@ -135,4 +135,53 @@ def run(*, quick: bool) -> Iterator[Figure]:
     yield import_time(1 if quick else 5)
     yield ask_overhead(5_000 if quick else 1_000_000)
     yield from journal_speed(2_000, 1_000) if quick else journal_speed()
+    yield from soak(4_000, 500) if quick else soak(2_000_000)
     yield raw_answers(2_000, 1_000) if quick else raw_answers()
+
+
+class _Raw(_Instant):
+    """An instant answer that arrived over a wire, as a service's would."""
+
+    id = "raw"
+    reading = "1"
+
+    def __call__(self, inputs: Sequence[str], /) -> Replies:
+        bodies = [b'{"score": %d, "model": "m-1", "usage": {"total_tokens": 12}}' % len(x) for x in inputs]
+        scores = np.array([float(len(x)) for x in inputs])
+        return Replies(scores={"score": scores}, arrived={i: Arrived(b) for i, b in enumerate(bodies)})
+
+
+def soak(n: int, batch: int = 10_000) -> Iterator[Figure]:
+    """Memory while a long run asks, through a journal that keeps raw answers, and the same run from the journal."""
+
+    class Watched(_Raw):
+        def __call__(self, inputs: Sequence[str], /) -> Replies:
+            held.append(_resident())
+            return super().__call__(inputs)
+
+    held: list[float] = []
+    with tempfile.TemporaryDirectory() as folder, Journal(Path(folder) / "j.sqlite") as journal:
+        model = Watched()
+        asked = cpu(lambda: ask(_plan(n, batch), model, journal=journal, batch_size=batch))[0]
+        wall = time.perf_counter()
+        again = cpu(lambda: ask(_plan(n, batch), model, journal=journal, batch_size=batch))[0]
+        wall = time.perf_counter() - wall
+    late = held[n // batch // 2 : n // batch]
+    middle = float(np.median(late))
+    yield Figure(
+        name=f"{n:,} probes, memory while asking",
+        figure=f"{middle:.0f} MB, {min(late) / middle - 1:+.1%} to {max(late) / middle - 1:+.1%} after the first"
+        f" half (target ± 10 %); {n / asked:,.0f} probes a CPU second",
+        cpu=asked,
+    )
+    yield Figure(
+        name="the same from the journal",
+        figure=f"{n / again:,.0f}/CPU s, {n / wall:,.0f}/s on the clock (target ≥ 200,000)",
+        cpu=again,
+    )
+
+
+def _resident() -> float:
+    """Memory of this process now, in MB (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096 / 1e6

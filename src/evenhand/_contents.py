@@ -37,6 +37,20 @@ def shown(connection: sqlite3.Connection, *, failed: bool, limit: int) -> list[d
     return found
 
 
+def held(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Per subject: replies, characters, first, last, and of the ledger: calls, money, sent, received."""
+    cursor = connection.execute(
+        "SELECT subject, count(*), sum(length(input)), min(created), max(created),"
+        " coalesce(calls, 0), coalesce(money, 0), coalesce(sent, 0), coalesce(received, 0)"
+        " FROM (SELECT key, input FROM inputs GROUP BY key)"
+        " JOIN replies USING (key) JOIN shapes ON shapes.id = shape"
+        " JOIN arrivals ON arrivals.id = arrival LEFT JOIN ledger ON ledger.scope = subject"
+        " LEFT JOIN tokens ON tokens.scope = subject GROUP BY subject ORDER BY subject"
+    )
+    keys = ("subject", "replies", "characters", "first", "last", "calls", "money", "sent", "received")
+    return [dict(zip(keys, row, strict=True)) for row in cursor]
+
+
 def sampled(connection: sqlite3.Connection, subject_id: str, n: int) -> list[tuple[str, dict[str, float]]]:
     """Up to `n` texts of a subject with their scores, evenly over all that were answered."""
     rows = connection.execute(

@@ -13,8 +13,13 @@ EvenhandError
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 from pathlib import PurePath
+
+_HIDDEN = "\N{REPLACEMENT CHARACTER}"
+"""Stands for what a terminal would obey instead of showing."""
+_DIRECTIONS = "\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 class EvenhandError(Exception):
@@ -41,7 +46,7 @@ class EvenhandError(Exception):
         super().__init__(self.render())
 
     def render(self) -> str:
-        """The whole message, one fact a line."""
+        """The whole message, one fact a line; what a name or a file smuggled in is shown, not obeyed."""
         lines = [self.message]
         if self.given is not None:
             lines.append(f"  given:     {_shorten(str(self.given))}")
@@ -58,7 +63,7 @@ class EvenhandError(Exception):
         if self.hint:
             lines.append(f"  hint:      {self.hint}")
         lines.append(f"  [{self.slug}]")
-        return "\n".join(lines)
+        return "".join(_HIDDEN if _is_obeyed(c) else c for c in "\n".join(lines))
 
     def _near(self) -> str:
         if self.available is None or self.given is None:
@@ -101,6 +106,10 @@ class JournalError(EvenhandError):
     exit_code = 3
 
 
+def _is_obeyed(c: str) -> bool:
+    return c in _DIRECTIONS or (c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cs"))
+
+
 def _shorten(text: str, width: int = 200) -> str:
-    printable = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    printable = "".join(c if c.isprintable() else _HIDDEN for c in text)
     return printable if len(printable) <= width else printable[: width - 1] + "…"

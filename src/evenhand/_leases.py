@@ -7,6 +7,7 @@ them until they are answered; claims and holds of the dead count for nothing.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import os
 import platform
 import sqlite3
@@ -19,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand._errors import JournalError
-from evenhand._schema import JournalFile
+from evenhand._schema import JournalFile, command_of
 
 LEASE = 60.0
-"""Seconds after which a holder on another host that gave no sign of life counts as dead; it gives one every
-quarter of that. On this host a process that is gone is seen at once."""
+"""Seconds after which a holder on another host that gave no new sign of life counts as dead; it gives one
+every quarter of that. On this host a process that is gone is seen at once."""
 WIDTH = 16
 """Bytes of a key."""
 
@@ -34,6 +35,22 @@ class Spent:
 
     calls: float = 0.0
     money: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Holding:
+    """Who is asking something. since: when it was claimed, seconds since 1970 by that host's clock."""
+
+    host: str
+    pid: int
+    since: float
+
+    def __str__(self) -> str:
+        where = f"process {self.pid} on {self.host}"
+        if self.host == platform.node():
+            where = f"process {self.pid}{command_of(self.pid)}"
+        when = datetime.datetime.fromtimestamp(self.since, datetime.UTC).isoformat(timespec="seconds")
+        return f"{where} since {when}"
 
 
 def affordable(
@@ -61,6 +78,7 @@ class Leases:
         self._name = ""
         self._pid = 0
         self._claimed: set[str] = set()
+        self._signs: dict[str, tuple[float, float]] = {}
         self._heart: threading.Event | None = None
 
     @contextlib.contextmanager
@@ -79,7 +97,9 @@ class Leases:
             free = [at for at, key in enumerate(keys) if key not in taken]
             if free:
                 blob = b"".join([keys[at] for at in free])
-                connection.execute("INSERT INTO claims VALUES (?, ?, ?)", (name, holder, blob))
+                connection.execute(
+                    "INSERT INTO claims VALUES (?, ?, ?, ?)", (name, holder, blob, time.time())
+                )
         self._claimed.add(name)
         try:
             yield free
@@ -117,6 +137,27 @@ class Leases:
             (scope, calls, money),
         )
 
+    def count(self, connection: sqlite3.Connection, scope: str, sent: int, received: int) -> None:
+        """Inside a transaction: tokens that the service says it was sent and gave back."""
+        connection.execute(
+            "INSERT INTO tokens VALUES (?, ?, ?) ON CONFLICT (scope) DO UPDATE SET"
+            " sent = sent + excluded.sent, received = received + excluded.received",
+            (scope, sent, received),
+        )
+
+    def holders_of(self, keys: Sequence[bytes]) -> list[Holding]:
+        """Who has claimed any of these keys."""
+        wanted = set(keys)
+        with self._file.reading() as connection:
+            rows = connection.execute(
+                "SELECT host, pid, since, keys FROM claims JOIN holders ON holders.id = holder"
+            ).fetchall()
+        return [
+            Holding(host=host, pid=pid, since=since)
+            for host, pid, since, blob in rows
+            if not wanted.isdisjoint(blob[at : at + WIDTH] for at in range(0, len(blob), WIDTH))
+        ]
+
     def spent(self, scope: str) -> Spent:
         """What was spent, and is held by the living."""
         with self._file.writing(durable=False) as connection:
@@ -147,12 +188,26 @@ class Leases:
             (self._name, platform.node(), self._pid, _born(self._pid), time.time() + LEASE),
         )
         others = connection.execute("SELECT * FROM holders WHERE id <> ?", (self._name,)).fetchall()
-        _forget(connection, [row[0] for row in others if not _alive(*row[1:])])
+        _forget(connection, [row[0] for row in others if not self._alive(*row)])
         if self._heart is None:
             self._heart = threading.Event()
             beat = (weakref.ref(self), self._heart)
             threading.Thread(target=_beat, args=beat, name="evenhand-lease", daemon=True).start()
         return self._name
+
+    def _alive(self, holder: str, host: str, pid: int, born: str, sign: float) -> bool:
+        """A process of this host lives while its number does, and is still the same. One of another host
+        lives for a lease after its last new sign of life, by our monotonic clock: no two wall clocks are
+        compared, so neither may be wrong or jump.
+        """
+        if host == platform.node() and os.name == "posix":
+            return _is_running(pid, born)
+        now = time.monotonic()
+        last, since = self._signs.get(holder, (None, now))
+        if last != sign:
+            since = now
+        self._signs[holder] = sign, since
+        return now - since < LEASE
 
 
 def _beat(leases: weakref.ref[Leases], stop: threading.Event) -> None:
@@ -199,10 +254,7 @@ def _forget(connection: sqlite3.Connection, holders: Sequence[str]) -> None:
             connection.execute(statement, (holder,))
 
 
-def _alive(host: str, pid: int, born: str, expires: float) -> bool:
-    """A process of this host lives while its number does, and is still the same; others by their lease."""
-    if host != platform.node() or os.name != "posix":
-        return expires > time.time()
+def _is_running(pid: int, born: str) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

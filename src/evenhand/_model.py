@@ -99,11 +99,14 @@ class Arrived:
     Args:
         body: the answer as it arrived, without secrets.
         at: which of its `of` inputs the row is.
+        sent, received: tokens that the service counted for the whole answer; 0 where it says none.
     """
 
     body: bytes
     at: int = 0
     of: int = 1
+    sent: int = field(default=0, repr=False, compare=False)
+    received: int = field(default=0, repr=False, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

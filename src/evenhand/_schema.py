@@ -7,13 +7,14 @@ import os
 import re
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
 from evenhand._errors import JournalError
 
 APPLICATION_ID = 0x45564E48  # "EVNH": tells our files from other programs' databases
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 PATIENCE = 60.0
 """Seconds that a write waits for another process to end its own."""
 
@@ -39,11 +40,20 @@ CREATE TABLE runs (id INTEGER PRIMARY KEY, subject TEXT NOT NULL, began REAL NOT
 CREATE TABLE holders (
     id TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL, expires REAL NOT NULL
 );
-CREATE TABLE claims (id TEXT PRIMARY KEY, holder TEXT NOT NULL, keys BLOB NOT NULL);
+CREATE TABLE claims (
+    id TEXT PRIMARY KEY, holder TEXT NOT NULL, keys BLOB NOT NULL, since REAL NOT NULL DEFAULT 0
+);
 CREATE TABLE ledger (scope TEXT PRIMARY KEY, calls REAL NOT NULL, money REAL NOT NULL);
 CREATE TABLE holds (
     holder TEXT NOT NULL, scope TEXT NOT NULL, calls REAL NOT NULL, money REAL NOT NULL,
     PRIMARY KEY (holder, scope)
+);
+"""
+_JOBS = """
+CREATE TABLE tokens (scope TEXT PRIMARY KEY, sent REAL NOT NULL, received REAL NOT NULL);
+CREATE TABLE jobs (
+    token TEXT PRIMARY KEY, scope TEXT NOT NULL, name TEXT NOT NULL, began REAL NOT NULL,
+    size INTEGER NOT NULL, keys BLOB NOT NULL, places BLOB NOT NULL
 );
 """
 _SET_ASIDE_1 = """
@@ -68,8 +78,12 @@ DROP TABLE inputs_1;
 DROP TABLE replies_1;
 DROP TABLE shapes_1;
 """
-_FROM_1 = _SET_ASIDE_1 + _REPLIES + _TAKEN_OVER_1 + _RUNS
-"""Version 1 kept no raw answers: its scores stay, as the ones of a reading without a name."""
+_FROM = {
+    1: _SET_ASIDE_1 + _REPLIES + _TAKEN_OVER_1 + _RUNS + _JOBS,
+    2: "ALTER TABLE claims ADD COLUMN since REAL NOT NULL DEFAULT 0;" + _JOBS,
+}
+"""Version → how it is brought up to date. Version 1 kept no raw answers: its scores stay, as the ones of a
+reading without a name; version 2 knew of no batch jobs and counted no tokens."""
 
 
 class JournalFile:
@@ -84,6 +98,7 @@ class JournalFile:
         self._durable = True
         self.closed = False
         self._open()
+        _OPENED.add(self)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -157,32 +172,34 @@ class JournalFile:
             connection.execute("BEGIN IMMEDIATE")  # two processes may meet a fresh file at the same time
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if tables == 0 and pragma("application_id") in (0, APPLICATION_ID):
-                _execute(connection, _REPLIES + _RUNS)
+                _execute(connection, _REPLIES + _RUNS + _JOBS)
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         if pragma("application_id") != APPLICATION_ID:
             raise self.refuse("it is a database of another program")
         if pragma("user_version") > SCHEMA_VERSION:
             raise self.refuse("a newer evenhand wrote it")
-        if pragma("user_version") == 1:
-            self._from_1(connection)
+        if (version := pragma("user_version")) in _FROM:
+            self._bring_up_to_date(connection, version)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA cache_size = -65536")  # 64 MiB: keys are random, so pages are revisited
 
-    def _from_1(self, connection: sqlite3.Connection) -> None:
-        """Bring a journal of version 1 up to date; a copy of it is kept beside it."""
+    def _bring_up_to_date(self, connection: sqlite3.Connection, version: int) -> None:
+        """Bring a journal of an older version up to date; a copy of it is kept beside it."""
         copy = next(
             place
             for n in range(1_000)
-            if not (place := self.path.with_name(f"{self.path.name}.v1{f'-{n}' if n else ''}")).exists()
+            if not (
+                place := self.path.with_name(f"{self.path.name}.v{version}{f'-{n}' if n else ''}")
+            ).exists()
         )
         self._create_private(copy)
         connection.execute("VACUUM INTO ?", (str(copy),))
         with connection:
             connection.execute("BEGIN IMMEDIATE")
-            if connection.execute("PRAGMA user_version").fetchone()[0] == 1:  # nobody was faster
-                _execute(connection, _FROM_1)
+            if connection.execute("PRAGMA user_version").fetchone()[0] == version:  # nobody was faster
+                _execute(connection, _FROM[version])
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     @contextlib.contextmanager
@@ -222,11 +239,34 @@ class JournalFile:
             return "its number cannot be seen on this system"
         held = re.findall(r"(?m)^\d+: \S+\s+\S+\s+WRITE (\d+) \w+:\w+:(\d+) ", table)
         pids = sorted({int(pid) for pid, node in held if node in nodes} - {os.getpid()})
-        named = [f"process {pid}{_command(pid)}" for pid in pids]
+        named = [f"process {pid}{command_of(pid)}" for pid in pids]
         return ", ".join(named) or "it cannot be seen from here (another host, or a container)"
 
 
-def _command(pid: int) -> str:
+_OPENED: weakref.WeakSet[JournalFile] = weakref.WeakSet()
+
+
+_HELD: list[threading.RLock] = []
+
+
+def _hold_all() -> None:
+    """Before a fork: nobody is inside SQLite, whose own locks would stay locked in the child for ever."""
+    for file in list(_OPENED):
+        if file.lock.acquire(timeout=PATIENCE):
+            _HELD.append(file.lock)
+
+
+def _let_go_all() -> None:
+    while _HELD:
+        _HELD.pop().release()
+
+
+if hasattr(os, "register_at_fork"):  # the thread that forks is the one that goes on in the child
+    os.register_at_fork(before=_hold_all, after_in_parent=_let_go_all, after_in_child=_let_go_all)
+
+
+def command_of(pid: int) -> str:
+    """The name of a process in brackets, where the system tells it."""
     try:
         name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

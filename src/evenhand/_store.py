@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from evenhand._answers import packed
-from evenhand._contents import sampled, shown
+from evenhand._contents import held, sampled, shown
 from evenhand._errors import JournalError
+from evenhand._jobs import Jobs
 from evenhand._leases import Leases
 from evenhand._model import BoolArray, FloatArray, IntArray, Replies
 from evenhand._rereading import Read, read_again, rereadable, rewrite
@@ -104,6 +105,7 @@ class Journal:
         self.beginning = threading.RLock()
         self._file = JournalFile(self.path)
         self.leases = Leases(self._file)
+        self.jobs = Jobs(self._file)
 
     def __enter__(self) -> Journal:
         return self
@@ -114,6 +116,11 @@ class Journal:
     @property
     def _connection(self) -> sqlite3.Connection:
         return self._file.connection
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._file.closed
 
     def close(self) -> None:
         """Close the file; what was put is on disk already."""
@@ -212,6 +219,10 @@ class Journal:
             )
             if bill is not None and (bill.calls or bill.money):
                 self.leases.settle(connection, bill.scope, bill.calls, bill.money)
+            answers = {id(answer.body): answer for answer in replies.arrived.values()}.values()
+            sent, received = sum(a.sent for a in answers), sum(a.received for a in answers)
+            if sent or received:
+                self.leases.count(connection, subject_id, sent, received)
         self._writes += 1
         if arrived:  # only now: a transaction that was interrupted wrote none
             self._shapes[subject_id, reading, names] = shape
@@ -225,6 +236,11 @@ class Journal:
         """Changes with every reply that is written, by whomever: what was missing may be there then."""
         with self._file.reading() as connection:
             return self._writes, int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+    def latest(self) -> int:
+        """The number of the last arrival, by whomever; 0 before the first."""
+        with self._file.reading() as connection:
+            return int(connection.execute("SELECT coalesce(max(id), 0) FROM arrivals").fetchone()[0])
 
     def answered(self, keys: Sequence[bytes], reading: str) -> set[bytes]:
         """Those of the keys that have a reply of this reading."""
@@ -290,16 +306,10 @@ class Journal:
             return shown(connection, failed=failed, limit=limit)
 
     def stats(self) -> list[dict[str, Any]]:
-        """Per subject: replies held, characters of input, first and last arrival (seconds since 1970)."""
+        """Per subject: replies held, characters of input, first and last arrival (seconds since 1970), and
+        the ledger: calls and money charged to a budget, tokens sent and received as the service counted."""
         with self._file.reading() as connection:
-            cursor = connection.execute(
-                "SELECT subject, count(*), sum(length(input)), min(created), max(created)"
-                " FROM (SELECT key, input FROM inputs GROUP BY key)"
-                " JOIN replies USING (key) JOIN shapes ON shapes.id = shape"
-                " JOIN arrivals ON arrivals.id = arrival GROUP BY subject ORDER BY subject"
-            )
-            keys = ("subject", "replies", "characters", "first", "last")
-            return [dict(zip(keys, row, strict=True)) for row in cursor]
+            return held(connection)
 
     def rows(self, subject: str | None = None) -> Iterator[dict[str, Any]]:
         """Every reply as a mapping: subject, repeat, input, and one entry per score; for `evenhand journal

@@ -104,7 +104,7 @@ subject = "openai"
 texts = "person"
 terms = "names/weat-gender"
 budget = 300
-tolerance = 5
+tolerance = 5.0
 [subject]
 model = "m"
 base_url = "{double.url}/v1"
@@ -126,6 +126,53 @@ concurrency = 32
     page = (out / "report.html").read_text()
     assert "no answer in the journal, and nothing is asked" in page
     assert f"300 of {result['counts']['probes']:,} replies came from the journal" in page
+
+
+def test_rescore_does_not_ask_the_subject_that_classes_the_texts(double: Double, tmp_path: Path) -> None:
+    """Its replies are journalled like all others; without them the audit says so and asks nothing."""
+    given: dict[str, Any] = {"terms": "names/weat-gender", "replace": "Arthur", "control": False}
+    judge = subject("http", url=f"{double.url}/judge", scores="$.results[*].score")
+    model = subject("http", url=f"{double.url}/any", scores="$.results[*].score")
+
+    def audited(path: str, **more: Any) -> Any:
+        return eh.audit_text(model, LETTERS, journal=tmp_path / path, strata_subject=judge, **given, **more)
+
+    first = audited("j.sqlite")
+    assert any((f.estimate.given or "").startswith("sentiment=") for f in first.findings)
+    billed = double.billed.total()
+    again = audited("j.sqlite", rescore=True)
+    assert double.billed.total() == billed
+    assert [f.estimate for f in again.findings] == [f.estimate for f in first.findings]
+    eh.audit_text(model, LETTERS, journal=tmp_path / "without.sqlite", **given)
+    billed = double.billed.total()
+    with pytest.raises(UsageError, match="classes the texts") as told:
+        audited("without.sqlite", rescore=True)
+    assert told.value.slug == "rescore"
+    assert double.billed.total() == billed
+
+
+def test_a_text_that_the_classing_subject_cannot_score_is_in_no_class(tmp_path: Path) -> None:
+    """It was counted as neutral."""
+
+    class Picky:
+        id = "picky"
+
+        def __call__(self, inputs: Any, /) -> eh.Replies:
+            failed = {row: "no opinion" for row, text in enumerate(inputs) if "dog" in text}
+            scores = np.array([np.nan if row in failed else 0.5 for row in range(len(inputs))])
+            return eh.Replies(scores={"score": scores}, errors=failed)
+
+    for journal in (None, tmp_path / "j.sqlite"):
+        result = eh.audit_text(
+            "vader",
+            LETTERS,
+            terms="names/weat-gender",
+            replace="Arthur",
+            strata_subject=Picky(),
+            journal=journal,
+        )
+        strata = {f.estimate.given for f in result.findings if "sentiment" in (f.estimate.given or "")}
+        assert strata == {"sentiment=positive"}
 
 
 def test_rescore_needs_a_journal() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import logging
 import os
 import random
 import signal
@@ -27,7 +29,7 @@ from evenhand._model import Replies
 from evenhand._run import ask
 from evenhand._store import Journal
 from evenhand.cli import run
-from evenhand.subjects import Budgeted, Cached, subject
+from evenhand.subjects import Budgeted, Cached, cached, subject
 
 WORKER = textwrap.dedent(
     """
@@ -152,26 +154,66 @@ def test_a_fork_opens_the_journal_for_itself(tmp_path: Path) -> None:
         assert sum(row["replies"] for row in journal.stats()) == 150
 
 
+def test_a_fork_while_threads_write_waits_for_nobody(tmp_path: Path) -> None:
+    """A lock that a thread of the parent held at the fork would never be let go in the child."""
+    program = textwrap.dedent(
+        """
+        import os, signal, sys, threading
+        import numpy as np
+        import evenhand as eh
+        from evenhand._model import Replies
+        from evenhand._store import Journal
+
+        journal, stop = Journal(sys.argv[1]), threading.Event()
+
+        def write(name):
+            at = 0
+            while not stop.is_set():
+                journal.put("m", [f"{name} {at}"], Replies(scores={"s": np.array([1.0])}))
+                at += 1
+
+        threads = [threading.Thread(target=write, args=(name,)) for name in ("a", "b")]
+        for thread in threads:
+            thread.start()
+        ended = []
+        for n in range(20):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                journal.put("m", [f"child {n}"], Replies(scores={"s": np.array([2.0])}))
+                os._exit(0 if journal.get("m", [f"child {n}"]) == {0: {"s": 2.0}} else 1)
+            ended.append(os.waitpid(child, 0)[1])
+        stop.set()
+        for thread in threads:
+            thread.join()
+        journal.close()
+        assert ended == [0] * 20, ended
+        """
+    )
+    path = tmp_path / "j.sqlite"
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program, str(path)], check=True, timeout=120)
+
+
 @pytest.mark.parametrize("host", ["elsewhere", None])
 def test_a_lease_of_the_dead_does_not_hold_anybody_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str | None
 ) -> None:
     """A holder of this host is dead when its process is gone; one of another host when its lease has run out."""
     path, model = tmp_path / "j.sqlite", subject(lambda xs: [1.0] * len(xs), id="one")
+    monkeypatch.setattr(_leases, "LEASE", 0.4)
     with Journal(path) as journal:
         keys = [b"k" * 16]
         with monkeypatch.context() as patched:
             patched.setattr(_leases.platform, "node", lambda: host or socket.gethostname())
-            patched.setattr(_leases, "LEASE", 0.4)
             patched.setattr(_leases, "_born", lambda pid: "long ago")
             other = Journal(path)
             claim = other.leases.claim(keys, lambda _: set())
             assert claim.__enter__() == [0]
             assert other.leases._heart is not None
             other.leases._heart.set()  # dead: it gives no sign of life any more
-            if host is not None:
-                with journal.leases.claim(keys, lambda _: set()) as mine:
-                    assert mine == []
+        if host is not None:
+            with journal.leases.claim(keys, lambda _: set()) as mine:
+                assert mine == []
         time.sleep(0.5 if host is not None else 0.0)
         with journal.leases.claim(keys, lambda _: set()) as mine:
             assert mine == [0]
@@ -182,15 +224,76 @@ def test_a_lease_of_the_dead_does_not_hold_anybody_up(
 def test_a_living_holder_keeps_its_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long one request takes."""
     monkeypatch.setattr(_leases, "LEASE", 0.4)
-    monkeypatch.setattr(_leases, "_alive", lambda host, pid, born, expires: expires > time.time())
+    hosts = map(str, itertools.count())
+    monkeypatch.setattr(_leases.platform, "node", lambda: next(hosts))  # nobody is on the host of another
     with (
         Journal(tmp_path / "j.sqlite") as one,
         Journal(tmp_path / "j.sqlite") as other,
         one.leases.claim([b"k" * 16], lambda _: set()),
     ):
-        time.sleep(0.9)
-        with other.leases.claim([b"k" * 16], lambda _: set()) as mine:
-            assert mine == []
+        for _ in range(3):
+            with other.leases.claim([b"k" * 16], lambda _: set()) as mine:
+                assert mine == []
+            time.sleep(0.3)
+
+
+@pytest.mark.parametrize("jump", [-1e9, -61.0, 61.0, 1e9])
+def test_a_wall_clock_that_jumps_neither_ends_a_lease_nor_makes_one_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
+    """Ours or that of the other host: the living keep what they claimed, the dead lose it after a lease."""
+    monkeypatch.setattr(_leases, "LEASE", 0.4)
+    hosts, clock = map(str, itertools.count()), time.time
+    monkeypatch.setattr(_leases.platform, "node", lambda: next(hosts))
+    keys, nobody = [b"k" * 16], lambda _: set()
+    with Journal(tmp_path / "j.sqlite") as one, Journal(tmp_path / "j.sqlite") as other:
+        with one.leases.claim(keys, nobody):
+            with other.leases.claim(keys, nobody) as mine:
+                assert mine == []
+            monkeypatch.setattr(_leases.time, "time", lambda: clock() + jump)
+            for _ in range(3):
+                with other.leases.claim(keys, nobody) as mine:
+                    assert mine == []
+                time.sleep(0.3)
+            assert one.leases._heart is not None
+            one.leases._heart.set()  # dead from now on
+            time.sleep(0.1)
+            with other.leases.claim(keys, nobody) as mine:
+                assert mine == []
+            time.sleep(0.5)
+            with other.leases.claim(keys, nobody) as mine:
+                assert mine == [0]
+        monkeypatch.undo()
+
+
+def test_who_is_waited_for_is_named_and_a_hung_process_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], double: Double
+) -> None:
+    """Stopped in the middle of its requests, alive, its claims held: said on stderr, and an end at last."""
+    monkeypatch.setattr(cached, "PATIENT", 0.3)
+    monkeypatch.setattr(cached, "HUNG", 1.5)
+    path, model = tmp_path / "j.sqlite", service(double.url)
+    double.held = lambda number: True
+    with _worker(double, path, 10) as child:
+        try:
+            while not double.times:
+                time.sleep(0.01)
+            os.kill(child.pid, signal.SIGSTOP)
+            double.held = lambda number: False
+            logging.getLogger("evenhand").addHandler(handler := logging.StreamHandler(sys.stderr))
+            with Journal(path) as journal, pytest.raises(JournalError) as told:
+                ask(plan(10), model, journal=journal)
+        finally:
+            logging.getLogger("evenhand").removeHandler(handler)
+            os.kill(child.pid, signal.SIGKILL)
+    assert told.value.slug == "claimed-elsewhere"
+    assert f"process {child.pid}" in str(told.value)
+    said = [line for line in capfd.readouterr().err.splitlines() if "waiting for 10 answers" in line]
+    assert 1 <= len(said) <= 4
+    assert f"process {child.pid}" in said[0]
+    assert " since 20" in said[0]
+    with Journal(path) as journal:
+        assert ask(plan(10), model, journal=journal).failed == 0
 
 
 def test_three_runs_with_one_budget_bill_it_once(tmp_path: Path, double: Double) -> None:

@@ -230,3 +230,24 @@ def test_exported_probes_run_nothing_in_a_spreadsheet(
     rows = Path("p.csv").read_text().splitlines()[1:]
     assert all(",'=cmd" in row for row in rows), rows[0]
     assert all(line.startswith("=cmd") for line in Path("p.lines.txt").read_text().splitlines())
+
+
+def test_a_name_with_escape_sequences_is_shown_and_not_obeyed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In what was given, in what is available, and in the hint that says where was looked."""
+    monkeypatch.chdir(tmp_path)
+    odd = "a\x1b[31m\x1b]0;owned\x07\u202eb.csv"
+    _table(tmp_path, odd + "2")
+    for arguments in (
+        ["scores", odd, "--score", "s", "--group", "g"],
+        ["text", "--subject", "vader", "--texts", odd, "--terms", odd],
+        ["journal", "stats", odd],
+        ["run", odd],
+        ["check", odd],
+        ["text", "--subject", odd, "--terms", "names/weat-gender"],
+    ):
+        assert run(arguments) in (2, 3), arguments
+        told = capsys.readouterr().err
+        assert not set("\x1b\x07\u202e") & set(told), arguments
+        assert "owned" in told, arguments

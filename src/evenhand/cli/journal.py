@@ -40,7 +40,7 @@ def _opened(path: Path) -> Journal:
 
 
 def stats(journal: JournalFile) -> None:
-    """Per subject: replies, characters of input, first and last arrival."""
+    """Per subject: replies, characters of input, first and last arrival; calls, money and tokens."""
     with _opened(journal) as opened:
         for row in opened.stats():
             first, last = (
@@ -48,7 +48,11 @@ def stats(journal: JournalFile) -> None:
                 for k in ("first", "last")
             )
             held = f"{row['replies']:,} replies, {row['characters']:,} characters"
-            typer.echo(f"{visible(row['subject'])}: {held}, {first} to {last}")
+            spent = [f"{row['calls']:,.0f} calls", f"{row['money']:,.2f} paid"] if row["calls"] else []
+            if row["sent"] or row["received"]:
+                spent.append(f"{row['sent']:,.0f} tokens sent, {row['received']:,.0f} received")
+            ledger = f"; ledger: {', '.join(spent)}" if spent else ""
+            typer.echo(f"{visible(row['subject'])}: {held}, {first} to {last}{ledger}")
 
 
 def show(

@@ -15,6 +15,7 @@ from evenhand.subjects.python import PythonSubject, from_callable, from_path
 from evenhand.subjects.wrappers import Batched, Budgeted, Limited, Retrying, Versioned
 
 SUBJECTS: dict[str, str] = {
+    "anthropic": "evenhand.subjects.anthropic:anthropic",
     "azure-content-safety": "evenhand.subjects.azure_content_safety:azure_content_safety",
     "comprehend": "evenhand.subjects.comprehend:comprehend",
     "comprehend-job": "evenhand.subjects.comprehend_job:comprehend_job",
@@ -35,6 +36,8 @@ SUBJECTS: dict[str, str] = {
 """Name → "module:factory"; a factory takes keyword options and returns a Subject."""
 
 ABOUT: dict[str, str] = {
+    "anthropic": "Anthropic's messages: model=, prompt=, score_by=number|label|judge, batch_job=true;"
+    " ANTHROPIC_API_KEY",
     "azure-content-safety": "Azure AI Content Safety: ordinal severities;"
     " AZURE_CONTENT_SAFETY_KEY, …_ENDPOINT",
     "comprehend": "Amazon Comprehend, real time: task=sentiment|toxicity; AWS credentials",
@@ -44,7 +47,7 @@ ABOUT: dict[str, str] = {
     "huggingface": "a Hugging Face pipeline: model=, task=, device=",
     "onnx": "an ONNX model: path=, prepare=module:attr where it takes numbers",
     "openai": "any OpenAI-compatible chat endpoint: model=, prompt=,"
-    " score_by=number|label|logprob|judge; OPENAI_API_KEY",
+    " score_by=number|label|logprob|judge, batch_job=true; OPENAI_API_KEY",
     "openai-moderation": "OpenAI's moderation endpoint; OPENAI_API_KEY",
     "perspective": "Perspective (ends 2026-12-31): attributes=, languages=; PERSPECTIVE_API_KEY",
     "profanity": "alt-profanity-check: probability of profanity; local, no key",

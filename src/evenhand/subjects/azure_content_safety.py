@@ -64,7 +64,7 @@ def azure_content_safety(
     Key: AZURE_CONTENT_SAFETY_KEY; endpoint: AZURE_CONTENT_SAFETY_ENDPOINT.
     """
     where = endpoint_url or from_environment("AZURE_CONTENT_SAFETY_ENDPOINT")
-    if not where.startswith(("https://", "http://127.0.0.1", "http://localhost")):
+    if not where.startswith(("https://", "http://")):
         raise UsageError("endpoint-url", "the endpoint is no https address", given=where)
     check_url(where)
     key = from_environment("AZURE_CONTENT_SAFETY_KEY")

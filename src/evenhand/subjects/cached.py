@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from evenhand._errors import JournalError
 from evenhand._model import Replies, Subject, layers, traits_of
 from evenhand._rereading import Read
 from evenhand._store import Journal, Known, keys_of
+from evenhand.subjects.batch_job import Owner
 from evenhand.subjects.wrappers import (
     Arrivals,
     Budgeted,
@@ -32,6 +34,12 @@ ROUNDING = 1e-5
 """Relative difference of two scores that is arithmetic (another batch, another thread), not another model."""
 LOOK, LOOK_MOST = 0.02, 0.5
 """Seconds after which one looks whether somebody else's answer has arrived, at first and at most."""
+PATIENT, PATIENT_MOST = 10.0, 600.0
+"""Seconds without a new answer after which one says who is waited for, at first and at most between lines."""
+HUNG = 1_800.0
+"""Seconds without a new answer after which one who lives and asks counts as hung: far above any time-out.
+A subject that wants everything in one call (a batch job) may take its time."""
+_log = logging.getLogger("evenhand")
 
 
 @dataclass
@@ -129,7 +137,7 @@ class Cached:
 
     def _asked(self, desk: _Desk, unique: list[Any]) -> Arrivals:
         """Distinct inputs: ours are asked, those that somebody else is asking are waited for."""
-        waiting, pause = np.arange(len(unique)), LOOK
+        waiting, pause, watch = np.arange(len(unique)), LOOK, _Watch(desk)
         while len(waiting):
             with desk.claimed([unique[at] for at in waiting.tolist()]) as free:
                 mine = waiting[free]
@@ -143,7 +151,44 @@ class Cached:
             pause = LOOK if len(free) or not known.missing.all() else min(2 * pause, LOOK_MOST)
             waiting = waiting[known.missing]
             if len(waiting):
+                watch.look([unique[at] for at in waiting.tolist()])
                 time.sleep(pause)
+
+
+class _Watch:
+    """Says who is waited for, and ends a wait for somebody who lives and does nothing."""
+
+    def __init__(self, desk: _Desk) -> None:
+        self.desk, self.latest = desk, desk.journal.latest()
+        self.since = self.told = time.monotonic()
+        self.next = PATIENT
+
+    def look(self, inputs: Sequence[Any]) -> None:
+        """Once a round, with what is still missing.
+
+        Raises:
+            JournalError: `claimed-elsewhere`.
+        """
+        now = time.monotonic()
+        latest = self.desk.journal.latest()
+        if latest != self.latest:  # an answer was written, by whomever
+            self.latest, self.since, self.told, self.next = latest, now, now, PATIENT
+            return
+        hung = now - self.since > HUNG and not traits_of(self.desk.subject).whole
+        if not hung and now - self.told < self.next:
+            return
+        keys = keys_of(self.desk.address, inputs, self.desk.repeat)
+        who = ", ".join(str(each) for each in self.desk.journal.leases.holders_of(keys)) or "nobody by now"
+        if hung:
+            raise JournalError(
+                "claimed-elsewhere",
+                f"{len(inputs)} inputs are being asked by another process, and no answer has come for"
+                f" {now - self.since:.0f} s",
+                given=who,
+                hint="end that process, then run the same command again: what it claimed is free at once",
+            )
+        _log.warning("evenhand: waiting for %d answers that are asked by %s", len(inputs), who)
+        self.told, self.next = now, min(2 * self.next, PATIENT_MOST)
 
 
 class _Desk:
@@ -159,6 +204,8 @@ class _Desk:
             if isinstance(layer, Budgeted):
                 layer.purse.keep_in(cached.journal, self.address)
                 self.purses.append(layer.purse)
+            if isinstance(owner := getattr(layer, "owner", None), Owner):
+                owner.keep_in(cached.journal, self.address, self.repeat)
             if isinstance(reading := getattr(layer, "reading", None), str):
                 self.reading, self.read = reading, getattr(layer, "read", None)
                 break

@@ -207,7 +207,9 @@ def aws_client(service: str, *, region: str | None, endpoint_url: str | None) ->
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError
 
-    config = Config(retries={"mode": "adaptive", "max_attempts": 8}, connect_timeout=10, read_timeout=70)
+    config = Config(
+        retries={"mode": "adaptive", "max_attempts": 8}, connect_timeout=10, read_timeout=70, proxies={}
+    )
     try:
         session: Any = boto3.Session(region_name=region)
         if session.get_credentials() is None:

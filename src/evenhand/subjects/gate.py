@@ -87,6 +87,29 @@ def number(value: Any) -> float:
     return float(value)
 
 
+def tokens_in(answer: Any) -> tuple[int, int]:
+    """Tokens sent and received, as chat services count them in an answer; zeros where it says none.
+
+    >>> tokens_in({"usage": {"prompt_tokens": 12, "completion_tokens": 3}})
+    (12, 3)
+    >>> tokens_in({"usage": {"input_tokens": 12, "output_tokens": "many"}}), tokens_in([])
+    ((12, 0), (0, 0))
+    """
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    if not isinstance(usage, dict):
+        return 0, 0
+    found = [[usage.get(name) for name in names] for names in _TOKENS]
+    sent, received = (sum(n for n in said if type(n) is int and 0 <= n < 1 << 40) for said in found)
+    return sent, received
+
+
+_TOKENS = (
+    ("prompt_tokens", "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+    ("completion_tokens", "output_tokens"),
+)
+"""Fields of `usage` for what is sent and what comes back."""
+
+
 def bounds_of(given: Sequence[float] | str | None) -> Span | None:
     """A declared range, ``(0, 1)`` or ``"0,1"``, as two numbers in order.
 

@@ -82,6 +82,7 @@ def http(
     batch: int = 1,
     most_bytes: int = 1_000_000,
     within: Sequence[float] | str | None = None,
+    trust_address: bool = False,
     **engine: Any,
 ) -> Service:
     """The subject `http`.
@@ -96,6 +97,7 @@ def http(
         headers: e.g. ``{"Authorization": "Bearer ${MY_KEY}"}``: secrets are named, never written out.
         batch: texts in one request. most_bytes: longest text that is sent.
         within: least and largest possible score, e.g. ``(0, 1)``; what lies outside is an error of its row.
+        trust_address: send keys also over plain http to another machine, and to link-local addresses.
         engine: options of `Service`: concurrency, rate, characters, attempts, timeout, …
 
     Raises:
@@ -105,13 +107,13 @@ def http(
         raise UsageError(
             "endpoint-url", "this is no address to send to", given=url, expected="https://host/path"
         )
-    check_url(url)
+    variables = re.findall(r"\$\{(\w+)\}", " ".join([*(headers or {}).values(), url]))
+    check_url(url, keyed=bool(variables), trusted=trust_address)
     check_body(body)
     check_headers(dict(headers or {}))
     paths = {"score": scores} if isinstance(scores, str) else dict(scores)
     for path in paths.values():
         steps(path)
-    variables = re.findall(r"\$\{(\w+)\}", " ".join([*(headers or {}).values(), url]))
     endpoint = JsonEndpoint(
         url=fill_in(url),
         address=url,

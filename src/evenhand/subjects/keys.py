@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
+import socket
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
@@ -77,11 +79,22 @@ def names_a_secret(name: str) -> bool:
     return _NAMES.fullmatch(re.sub(r"[^a-z0-9]", "", name.lower())) is not None
 
 
-def check_url(url: str) -> None:
-    """Refuse an address that holds a password or a key: it becomes part of ids and of what is written.
+def check_url(url: str, *, keyed: bool = True, trusted: bool = False) -> None:
+    """Refuse an address that holds a key, one that would carry a key in the clear, and that of a machine's
+    own metadata.
+
+    Args:
+        url: where requests go, as it is written in ids; names of variables stand for keys.
+        keyed: whether a key is sent there. trusted: whether the user vouches for the address.
 
     Raises:
-        UsageError: ``user:password@``, a parameter that is named like a key, a value that looks like one.
+        UsageError: `key-in-configuration`: ``user:password@``, a parameter that is named like a key, a value
+            that looks like one. `insecure-address`: a key over plain http to another machine.
+            `link-local-address`: 169.254.0.0/16, fe80::/10, fd00:ec2::254 and their names, where clouds hand
+            out credentials.
+
+    >>> check_url("http://localhost:11434/v1")
+    >>> check_url("http://gpu-box:8000/v1", keyed=False)
     """
     try:
         parts = urlsplit(url)
@@ -100,6 +113,60 @@ def check_url(url: str) -> None:
             hint="name a variable in a header, Authorization: Bearer ${MY_KEY}; what stands in an address is"
             " written beside the results",
         )
+    if parts.hostname and not trusted:
+        _check_place(url, parts.hostname, keyed=keyed)
+
+
+_METADATA = frozenset({"metadata.google.internal", "metadata", "instance-data", "instance-data.ec2.internal"})
+_METADATA_NUMBERS = frozenset(map(ipaddress.ip_address, ("fd00:ec2::254", "100.100.100.200", "192.0.0.192")))
+"""Where clouds answer questions about the machine itself, beside the link-local addresses."""
+
+
+def _check_place(url: str, host: str, *, keyed: bool) -> None:
+    number = _number(host)
+    if host.rstrip(".") in _METADATA or (
+        number is not None and (number.is_link_local or number in _METADATA_NUMBERS)
+    ):
+        raise UsageError(
+            "link-local-address",
+            "this address belongs to the machine itself: clouds hand out credentials there",
+            given=host,
+            expected="the address of a service",
+            hint="if it is one all the same: trust_address=true (--option trust_address=true)",
+        )
+    if keyed and urlsplit(url).scheme == "http" and not is_loopback(url):
+        raise UsageError(
+            "insecure-address",
+            "a key would be sent over plain http, which anyone on the way can read",
+            given=host,
+            expected="https://, or an address of this machine",
+            hint="in a network of your own: trust_address=true (--option trust_address=true)",
+        )
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is on this machine, by name or number.
+
+    >>> is_loopback("http://localhost:11434/v1"), is_loopback("http://localhost.example/v1")
+    (True, False)
+    """
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    number = _number(host)
+    return host == "localhost" or host.endswith(".localhost") or (number is not None and number.is_loopback)
+
+
+def _number(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """A host that is written as a number, also in the short and hexadecimal forms that systems take."""
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        try:
+            return (
+                ipaddress.IPv4Address(socket.inet_aton(host)) if re.fullmatch(r"[0-9a-fx.]+", host) else None
+            )
+        except OSError:
+            return None
+    return getattr(found, "ipv4_mapped", None) or found
 
 
 def check_body(body: object) -> None:

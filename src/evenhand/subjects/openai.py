@@ -15,8 +15,10 @@ import numpy as np
 
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray, Replies, Span, Subject
+from evenhand.subjects.batch_job import BatchJob
 from evenhand.subjects.gate import Unreadable, bounds_of, number
-from evenhand.subjects.keys import check_body, check_url, from_environment, too_long
+from evenhand.subjects.keys import check_body, check_url, from_environment, is_loopback, too_long
+from evenhand.subjects.openai_batches import OpenAIBatches
 from evenhand.subjects.prose import label_in, number_in, refuses
 from evenhand.subjects.service import Service
 
@@ -124,8 +126,11 @@ def openai(
     key_variable: str = "OPENAI_API_KEY",
     extra: Mapping[str, Any] | None = None,
     within: Sequence[float] | str | None = None,
+    batch_job: bool = False,
+    poll: float = 60.0,
+    trust_address: bool = False,
     **engine: Any,
-) -> Service:
+) -> Service | BatchJob:
     """The subject `openai`.
 
     Args:
@@ -139,10 +144,48 @@ def openai(
         temperature: above 0 ask several times (`repeats`).
         extra: further fields of the request, e.g. ``{"max_completion_tokens": 64, "seed": 1}``.
         within: least and largest possible score, e.g. ``(0, 100)``; what lies outside is an error of its row.
+        batch_job: send everything as one batch job (``/files`` and ``/batches``), which may take a day and
+            costs half. poll: seconds between two looks at it.
+        trust_address: send the key also over plain http to another machine, and to link-local addresses.
 
     Raises:
         UsageError: a prompt without its slot, labels missing, or a key in the address or in `extra`.
     """
+    endpoint = chat(
+        model=model,
+        prompt=prompt,
+        base_url=base_url,
+        system=system,
+        score_by=score_by,
+        labels=labels,
+        judge=judge,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        key_variable=key_variable,
+        extra=extra,
+        within=within,
+        trust_address=trust_address,
+    )
+    service = Service(endpoint=endpoint, **engine)
+    if not batch_job:
+        return service
+    return BatchJob(subject=service, batches=OpenAIBatches(base_url=endpoint.base_url), poll=poll)
+
+
+def chat(
+    *,
+    model: str,
+    prompt: str,
+    base_url: str,
+    key_variable: str,
+    labels: Mapping[str, float] | None,
+    judge: str | Subject | None,
+    extra: Mapping[str, Any] | None,
+    within: Sequence[float] | str | None,
+    trust_address: bool,
+    **said: Any,
+) -> Chat:
+    """The endpoint that the options describe; see `openai`."""
     if "{text}" not in prompt:
         raise UsageError(
             "prompt-slot",
@@ -150,6 +193,7 @@ def openai(
             given=prompt,
             expected="{text} somewhere in it",
         )
+    score_by = said["score_by"]
     if score_by not in ("number", "label", "logprob", "judge"):
         raise UsageError(
             "score-by",
@@ -161,29 +205,25 @@ def openai(
         raise UsageError(
             "score-by", f"scoring by {score_by} needs labels", expected='labels={"yes": 1, "no": 0}'
         )
-    check_url(base_url)
+    key = from_environment(key_variable, optional=is_loopback(base_url))
+    check_url(base_url, keyed=bool(key), trusted=trust_address)
     check_body(extra)
     if isinstance(judge, str):
         from evenhand.subjects import subject
 
         judge = subject(judge)
-    local = base_url.startswith(("http://localhost", "http://127.0.0.1", "http://[::1]"))
-    endpoint = Chat(
+    return Chat(
         model=model,
         base_url=base_url.rstrip("/"),
         prompt=prompt,
-        system=system,
-        score_by=score_by,
         labels={k.lower(): float(v) for k, v in (labels or {}).items()},
-        temperature=temperature,
-        max_tokens=max_tokens,
         judge=judge,
-        key=from_environment(key_variable, optional=local),
+        key=key,
         variable=key_variable,
         extra=dict(extra or {}),
         within=bounds_of(within),
+        **said,
     )
-    return Service(endpoint=endpoint, **engine)
 
 
 def _one(scores: Mapping[str, float]) -> Replies:

@@ -104,7 +104,9 @@ class Refused(Exception):
     """A request that would fail again."""
 
 
-async def ask_once(session: aiohttp.ClientSession, endpoint: Endpoint, part: list[Any]) -> tuple[bytes, Any]:
+async def ask_once(
+    session: aiohttp.ClientSession, endpoint: Endpoint, part: list[Any], proxy: str | None = None
+) -> tuple[bytes, Any]:
     """The answer as it arrived, without secrets, and its JSON.
 
     Raises:
@@ -114,7 +116,11 @@ async def ask_once(session: aiohttp.ClientSession, endpoint: Endpoint, part: lis
 
     try:
         async with session.post(
-            endpoint.url, json=endpoint.body(part), headers=dict(endpoint.headers), allow_redirects=False
+            endpoint.url,
+            json=endpoint.body(part),
+            headers=dict(endpoint.headers),
+            allow_redirects=False,
+            proxy=proxy,
         ) as response:
             raw = await response.content.read(LARGEST_REPLY + 1)
             while len(raw) <= LARGEST_REPLY and not response.content.at_eof():
@@ -128,11 +134,22 @@ async def ask_once(session: aiohttp.ClientSession, endpoint: Endpoint, part: lis
             hint="is this the right host? Nothing was sent",
         ) from error
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise Again(f"{type(error).__name__}: {_without_secrets(str(error), endpoint)}"[:160]) from None
+        raise Again(f"{type(error).__name__}: {without_secrets(str(error), endpoint)}"[:160]) from None
 
 
 def _judge(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: bytes) -> tuple[bytes, Any]:
     """A good answer and its JSON; an exception that says what to do about any other."""
+    check_status(endpoint, status, headers, raw)
+    if len(raw) > LARGEST_REPLY:
+        raise Refused(f"the answer is larger than {LARGEST_REPLY:,} bytes")
+    answer = json_of(raw)
+    if any(secret.encode() in raw for secret in _secrets(endpoint)):
+        raw = without_secrets(raw.decode("utf-8", "replace"), endpoint).encode()
+    return raw, answer
+
+
+def check_status(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: bytes) -> None:
+    """Raise what to do about an answer that is not a good one, by its status."""
     if status in REFUSED or (status == 400 and (b"API_KEY_INVALID" in raw or b"API key not valid" in raw)):
         raise CredentialError(
             "credentials",
@@ -146,7 +163,7 @@ def _judge(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: byt
     if status in RETRIED:
         raise Again(f"HTTP {status}", _retry_after(headers.get("Retry-After")))
     if not 200 <= status < 300:
-        said = _without_secrets(raw[:200].decode("utf-8", "replace"), endpoint)
+        said = without_secrets(raw[:200].decode("utf-8", "replace"), endpoint)
         if status == 404:
             raise SubjectError(
                 "not-found",
@@ -155,19 +172,18 @@ def _judge(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: byt
                 hint="check the name of the model and the URL",
             )
         raise Refused(f"HTTP {status}: {said}")
-    if len(raw) > LARGEST_REPLY:
-        raise Refused(f"the answer is larger than {LARGEST_REPLY:,} bytes")
+
+
+def json_of(raw: bytes) -> Any:
+    """The JSON of an answer; an exception that says what to do where it is none."""
     try:
-        answer = json.loads(raw)
+        return json.loads(raw)
     except RecursionError:
         raise Refused("the answer is nested too deeply") from None
     except ValueError:
         if raw.lstrip()[:1] == b"<":
             raise Refused("the endpoint answered HTML, not JSON; is the URL that of the API?") from None
         raise Again("the answer is not JSON") from None  # cut off in the middle, most often
-    if any(secret.encode() in raw for secret in _secrets(endpoint)):
-        raw = _without_secrets(raw.decode("utf-8", "replace"), endpoint).encode()
-    return raw, answer
 
 
 LONGEST_WAIT = 3600.0
@@ -204,7 +220,7 @@ def _secrets(endpoint: Endpoint) -> list[str]:
     return found
 
 
-def _without_secrets(text: str, endpoint: Endpoint) -> str:
+def without_secrets(text: str, endpoint: Endpoint) -> str:
     """Services like to echo what they were sent; keys stay out of every message and every stored answer."""
     for secret in _secrets(endpoint):
         text = text.replace(secret, "•••")

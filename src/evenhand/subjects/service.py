@@ -24,6 +24,7 @@ import numpy.typing as npt
 from evenhand._errors import CredentialError, SubjectError
 from evenhand._model import Arrived, Replies, Traits, traits_of
 from evenhand.subjects import gate
+from evenhand.subjects.keys import check_url
 from evenhand.subjects.python import join
 from evenhand.subjects.request import Again, Endpoint, Refused, ask_once, fingerprint
 from evenhand.subjects.wrappers import Arrivals, Transient, gather
@@ -55,6 +56,7 @@ class Service:
         attempts: tries of one request in all. timeout: seconds for one of them.
         wait_initial, wait_max: seconds before the second try and at most between two; Retry-After wins.
         breaker: so many requests that fail after all their tries, one after another, end the run.
+        proxy: address of a proxy, ``http://host:port``; none by default, whatever the environment says.
         version: of the model, where neither its name nor the request says it; part of the id.
         clock, sleep: what the rate is kept by; for tests.
     """
@@ -68,6 +70,7 @@ class Service:
     wait_initial: float = 0.5
     wait_max: float = 60.0
     breaker: int = 10
+    proxy: str | None = None
     version: str = ""
     clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False, compare=False)
@@ -75,6 +78,7 @@ class Service:
     paces: tuple[_Pace, _Pace] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_url(self.proxy or "", keyed=False)
         said = f"{self.endpoint.id} {fingerprint(self.endpoint)}"
         object.__setattr__(self, "id", f"{said} version {self.version}" if self.version else said)
         paces = (_Pace(each, self.clock, self.sleep) for each in (self.rate, self.characters))
@@ -295,14 +299,15 @@ class _Driver:
                 await calls.wait()
             if characters.rate:
                 await characters.wait(sum(len(str(text)) for text in part))
-            body, answer = await ask_once(session, service.endpoint, part)
+            body, answer = await ask_once(session, service.endpoint, part, service.proxy)
             n = len(part)
             replies = gate.checked(lambda: service.endpoint.parse(answer, n), n, service.endpoint.within)
             if len(replies.errors) == n and isinstance(replies.errors[0], Transient):
                 self._count_failure(replies.errors[0])  # not what was asked for: a service that changed
             else:
                 self.failed_in_a_row = 0
-            return replace(replies, arrived={at: Arrived(body, at, n) for at in range(n)})
+            tokens = gate.tokens_in(answer)
+            return replace(replies, arrived={at: Arrived(body, at, n, *tokens) for at in range(n)})
 
         try:
             try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias, get_args
@@ -9,14 +11,19 @@ from typing import TypeAlias, get_args
 import numpy as np
 
 from evenhand._errors import UsageError
-from evenhand._model import Factor, Subject
+from evenhand._model import Factor, Plan, Probes, Subject
+from evenhand._run import ask, finish
+from evenhand._store import Journal, opened
 from evenhand.audits.text.designs import Design
 from evenhand.subjects import Budgeted, Limited, subject
+from evenhand.subjects.batch_job import price_share
 from evenhand.subjects.long_texts import How, LongTexts
 from evenhand.subjects.service import Service
 
 Asks: TypeAlias = str | Callable[..., object] | Subject
 """Whatever `subject` makes a subject of."""
+Keeps: TypeAlias = str | os.PathLike[str] | Journal | None
+"""A journal, its file, or none."""
 
 
 def within_limits(given: Asks, rate: float | None, long_texts: How) -> Subject:
@@ -43,7 +50,7 @@ def within_budget(
     """The subject until the budget in calls or in money is spent.
 
     Args:
-        price, per_100: money for one call, and for each 100 characters begun.
+        price, per_100: money for one direct call, and for each 100 characters begun; a batch job pays half.
 
     Raises:
         UsageError: `no-price`.
@@ -53,20 +60,50 @@ def within_budget(
     if money is not None and price is None and per_100 is None:
         raise UsageError("no-price", "a budget in money needs a price", expected="price= or price_per_100=")
 
+    share = price_share(chosen)
+
     def cost(text: object) -> float:
-        return (price or 0.0) + (per_100 or 0.0) * max(1, -(-len(str(text)) // 100))
+        return share * ((price or 0.0) + (per_100 or 0.0) * max(1, -(-len(str(text)) // 100)))
 
     return Budgeted(subject=chosen, calls=calls, money=money, price=cost)
 
 
-def classed(made: Design, given: Asks) -> Design:
-    """Base texts classed by a subject's score: negative below −0.05, positive above 0.05 (VADER's cuts)."""
-    judge = subject(given)
+def classed(made: Design, given: Asks, journal: Keeps, *, asks: bool) -> Design:
+    """Base texts classed by a subject's score: negative below −0.05, positive above 0.05 (VADER's cuts).
+
+    A text without a score is in no class.
+
+    Args:
+        journal: what keeps the subject's replies. asks: whether what it lacks is asked.
+
+    Raises:
+        UsageError: `rescore`: nothing may be asked and there is no answer at all.
+    """
+    bases = list(dict.fromkeys(text for part in made.parts for text in part.grid.bases))
+
+    def plan() -> Plan:
+        yield Probes(inputs=bases)
+
+    with opened(journal) as store:
+        found = ask(plan(), subject(given), journal=store, asks=asks)
+        finish(store, found)
+    scores = next(iter(found.observations.columns.values()), np.full(len(bases), np.nan))
+    if not asks and not np.isfinite(scores).any():
+        raise UsageError(
+            "rescore",
+            "the subject that classes the texts has no answers in the journal",
+            expected="the journal of a run that asked it, too",
+        )
+    classes = dict(zip(bases, map(_class_of, scores.tolist()), strict=True))
     parts = []
     for part in made.parts:
-        replies = judge(list(part.grid.bases))
-        values = next(iter(replies.scores.values()), np.full(len(part.grid.bases), np.nan))
-        classes = ["negative" if v < -0.05 else "positive" if v > 0.05 else "neutral" for v in values]
-        factors = {**part.grid.text_factors, "sentiment": Factor.of(classes)}
+        factor = Factor.of([classes[text] for text in part.grid.bases])
+        factors = {**part.grid.text_factors, "sentiment": factor}
         parts.append(replace(part, grid=replace(part.grid, text_factors=factors)))
     return Design(parts=tuple(parts))
+
+
+def _class_of(score: float) -> str | None:
+    if not math.isfinite(score):
+        return None
+    return "negative" if score < -0.05 else "positive" if score > 0.05 else "neutral"

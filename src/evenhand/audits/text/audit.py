@@ -139,7 +139,8 @@ def audit_text(
     made = design_of(locals())
     chosen = within_limits(versioned(subject, subject_version), rate, long_texts)
     paying = within_budget(chosen, budget, max_cost, price, price_per_100)
-    made, strata = (made, strata) if strata_subject is None else (classed(made, strata_subject), "sentiment")
+    if strata_subject is not None:
+        made, strata = classed(made, strata_subject, journal, asks=not rescore), "sentiment"
     traits = traits_of(chosen)
     step, batch_size = (len(made), len(made)) if traits.whole and len(made) else (BATCH, batch_size)
     analysis = Analysis()

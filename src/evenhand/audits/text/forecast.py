@@ -11,6 +11,7 @@ from evenhand._design import MOST_GROUPS, Chances, design
 from evenhand._model import IntArray
 from evenhand.audits.scores.scale import SHARE_TOLERANCE
 from evenhand.audits.text.designs import Design, Part, design_of
+from evenhand.subjects.batch_job import IN_BATCHES, PRICE_SHARE
 
 GUESSES = (0.02, 0.05, 0.1, 0.2)
 """Spreads of a term's effect that a plan shows where the user names none, on the scale of the score."""
@@ -47,7 +48,8 @@ def forecast(
     ]
     price = arguments.get("price") if price is None else price
     price_per_100 = arguments.get("price_per_100") if price_per_100 is None else price_per_100
-    lines += _cost(lengths, repeats, price, price_per_100, minimum_units)
+    batches = arguments.get("subject") in IN_BATCHES
+    lines += _cost(lengths, repeats, price, price_per_100, minimum_units, batches=batches)
     speed = rate if rate is not None else arguments.get("rate")
     if speed:
         lines.append(f"time         {_duration(calls / float(speed))} at {float(speed):g} calls a second")
@@ -66,7 +68,13 @@ def bill(made: Design, arguments: Mapping[str, Any]) -> float | None:
 
 
 def _cost(
-    lengths: IntArray, repeats: int, price: float | None, per_100: float | None, least: int
+    lengths: IntArray,
+    repeats: int,
+    price: float | None,
+    per_100: float | None,
+    least: int,
+    *,
+    batches: bool,
 ) -> list[str]:
     if price is None and per_100 is None:
         return ["cost         unknown: name --price or --price-per-100-characters"]
@@ -76,6 +84,8 @@ def _cost(
         units = int(np.maximum(-(-lengths // 100), least).sum()) * repeats
         money += units * per_100
         note.append(f"{units:,} units of 100 characters")
+    if batches:
+        note.append(f"{PRICE_SHARE * money:,.2f} as batch jobs: batch_job=true, within a day")
     return [f"cost         {money:,.2f}" + (f" ({', '.join(note)})" if note else "")]
 
 
