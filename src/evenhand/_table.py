@@ -124,6 +124,29 @@ def factor(table: pa.Table, name: str) -> Factor:
     return Factor(np.append(merged.codes, -1)[codes].astype(np.int32), merged.levels)
 
 
+def distinct(pieces: Iterable[Any], most: int) -> list[Any] | None:
+    """The values of a column that comes in pieces, each once, without the missing; None where there are more.
+
+    Args:
+        pieces: Arrow arrays. most: distinct values, beyond which no further piece is looked at.
+
+    >>> import pyarrow as pa
+    >>> distinct([pa.array([1, 0, None]), pa.array([1, 2])], 3), distinct([pa.array(["a", "b"])], 1)
+    ([1, 0, 2], None)
+    """
+    import pyarrow.compute as pc
+
+    found: dict[Any, None] = {}
+    for piece in pieces:
+        for value in pc.unique(piece):
+            plain = value.as_py()
+            if plain is not None and plain == plain and not (isinstance(plain, str) and not plain.strip()):
+                found[plain] = None
+            if len(found) > most:
+                return None
+    return list(found)
+
+
 def sound(table: Checked) -> Checked:
     """`table` (or a record batch) with every offset, index and character checked: no damage is followed.
 

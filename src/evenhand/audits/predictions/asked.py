@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from evenhand._errors import DataError, UsageError
-from evenhand.audits.predictions.class_cells import Positive
+from evenhand._vocabulary import Positive
+from evenhand.audits.predictions.class_cells import MOST_LABELS
 from evenhand.audits.predictions.roles import Named
 from evenhand.measures import classification, regression
 
@@ -50,6 +51,10 @@ class Head(Protocol):
 
     def head(self) -> pa.Table:
         """The first rows."""
+        ...
+
+    def distinct(self, name: str, most: int) -> list[Any] | None:
+        """The values of all of a column; None where there are more."""
         ...
 
 
@@ -98,7 +103,7 @@ def references(reference: str | Mapping[str, str] | None, named: Named) -> dict[
     """
     if reference is None:
         return {}
-    if isinstance(reference, str):
+    if not isinstance(reference, Mapping):
         if len(named.groups) > 1:
             raise UsageError(
                 "reference",
@@ -107,7 +112,7 @@ def references(reference: str | Mapping[str, str] | None, named: Named) -> dict[
                 expected='{"attribute": "group"}',
                 available=list(named.groups),
             )
-        return {named.groups[0]: reference} if named.groups else {}
+        return {named.groups[0]: str(reference)} if named.groups else {}
     for name in reference:
         if name not in named.groups:
             raise UsageError(
@@ -155,14 +160,15 @@ def checked_quantiles(quantiles: Sequence[float]) -> list[float]:
     return list(dict.fromkeys(chosen))
 
 
-def task_of(task: Task, given: Head) -> Task:
-    """The task that was named, else what the predictions look like.
+def task_of(task: Task, given: Head, *, labelled: bool = False) -> Task:
+    """The task that was named, else what all of the predictions and outcomes look like.
+
+    Args:
+        labelled: a favourable class or the scores of a classifier are given, so that predictions are labels.
 
     Raises:
         UsageError: `unknown-task`, `lists`. DataError: `not-a-number`.
     """
-    import pyarrow.types as types
-
     named = given.named
     if named.lists is not None and task in ("regression", "classification"):
         raise UsageError("lists", "ranked lists belong to a ranking", given=task, expected='task="ranking"')
@@ -170,31 +176,48 @@ def task_of(task: Task, given: Head) -> Task:
         raise UsageError("unknown-task", "no such task", given=task, available=TASKS)
     if task != "auto":
         return task
-    table = given.head()
-    kind = table.column(named.y_pred).type
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    if types.is_boolean(kind):
+    if labelled:
         return "classification"
-    if types.is_string(kind) or types.is_large_string(kind):
-        texts = [t for t in table.column(named.y_pred).unique().to_pylist() if t is not None and t.strip()]
-        try:
-            [float(t) for t in texts]
-        except ValueError:
-            if len(texts) > 50:
-                raise DataError(
-                    "not-a-number",
-                    f"the predictions in {named.y_pred!r} are text, and too many different ones to be"
-                    " class labels",
-                    given=texts[0],
-                    expected="numbers, or at most 50 class labels",
-                ) from None
-            return "classification"
-    if types.is_floating(kind) or types.is_integer(kind):
-        import pyarrow.compute as pc
+    predicted = given.distinct(named.y_pred, MOST_LABELS)
+    if predicted is None:
+        first = given.head().column(named.y_pred).drop_null()
+        if len(first) and not _are_numbers([first[0].as_py()]):
+            raise DataError(
+                "not-a-number",
+                f"the predictions in {named.y_pred!r} are text, and too many different ones to be"
+                " class labels",
+                given=first[0].as_py(),
+                expected=f"numbers, or at most {MOST_LABELS} class labels",
+            )
+        return "regression"
+    true = None if named.y_true is None else given.distinct(named.y_true, MOST_LABELS)
+    if named.y_true is not None and true is None:
+        return "regression" if _are_numbers(predicted) else "classification"
+    return "classification" if _are_labels(predicted, true) else "regression"
 
-        values = [
-            v for v in pc.unique(table.column(named.y_pred).slice(0, 10_000)).to_pylist() if v is not None
-        ]
-        if set(values) <= {0, 1} and len(values) == 2:
-            return "classification"
-    return "regression"
+
+def _are_numbers(values: Sequence[object]) -> bool:
+    """Numbers, or texts that are; true and false are none."""
+    try:
+        [float(str(v)) for v in values]
+    except ValueError:
+        return False
+    return True
+
+
+def _are_labels(predicted: Sequence[object], true: Sequence[object] | None) -> bool:
+    """Whether few distinct predictions (and outcomes) are classes: anything but numbers, 0 and 1 among whole
+    numbers, or any two whole numbers that outcomes are of, too."""
+    if not _are_numbers(predicted):
+        return True
+    ours = {float(str(v)) for v in predicted}
+    if not ours or not all(v.is_integer() for v in ours):
+        return False
+    if true is None:
+        return ours <= {0.0, 1.0} or ours == {-1.0, 1.0}
+    if not _are_numbers(true):
+        return len(ours) <= 2
+    theirs = {float(str(v)) for v in true}
+    if ours <= {0.0, 1.0}:
+        return all(v.is_integer() for v in theirs)
+    return len(ours) <= 2 and len(theirs) <= 2 and all(v.is_integer() for v in theirs)

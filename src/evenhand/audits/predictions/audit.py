@@ -14,6 +14,7 @@ from evenhand._declared import Declared, named_primary
 from evenhand._judge import Correction
 from evenhand._provenance import provenance, tells_its_call
 from evenhand._result import Result
+from evenhand._vocabulary import Positive
 from evenhand.audits.predictions.asked import (
     Options,
     Task,
@@ -23,7 +24,6 @@ from evenhand.audits.predictions.asked import (
     tau_of,
     tolerances,
 )
-from evenhand.audits.predictions.class_cells import Positive
 from evenhand.audits.predictions.classification import labels
 from evenhand.audits.predictions.inputs import from_user
 from evenhand.audits.predictions.practice.law import check_law
@@ -164,7 +164,11 @@ def audit_predictions(
     )
     given = from_user(data, roles, intake)
     named = given.named
-    chosen = task_of("ranking" if lists is not None and task == "auto" else task, given)
+    chosen = task_of(
+        "ranking" if lists is not None and task == "auto" else task,
+        given,
+        labelled=positive is not None or named.y_score is not None,
+    )
     declared = Declared(
         reference=references(reference, named),
         tolerance=tolerances(tolerance, chosen),
@@ -181,7 +185,8 @@ def audit_predictions(
         text = "Only a regression table of independent rows is bootstrapped: intervals are closed forms."
         analysis.note("no-bootstrap", text)
     declared.check_primary(analysis.claimed)
-    told = {**asdict(named), "task": chosen, "quantiles": options.quantiles}
+    told = {k: v for k, v in asdict(named).items() if k != "of_second"}
+    told |= {"task": chosen, "quantiles": options.quantiles}
     told |= {"reference": dict(declared.reference), "tolerance": dict(declared.tolerance)}
     return analysis.result(
         audit="predictions",

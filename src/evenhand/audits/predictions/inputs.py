@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from evenhand._errors import DataError, UsageError
 from evenhand._model import FloatArray
 from evenhand._provenance import digest_of
+from evenhand._table import distinct, require
+from evenhand._vocabulary import Positive
 from evenhand.audits.predictions import class_cells, sources
 from evenhand.audits.predictions.batches import Large, large_file
-from evenhand.audits.predictions.class_cells import Labelled, Positive
+from evenhand.audits.predictions.class_cells import Labelled
 from evenhand.audits.predictions.roles import Column, Columns, Intake, Named, Progress, Roles, gather, unit_of
 from evenhand.audits.predictions.rows import Rows, rows_of
 from evenhand.audits.predictions.sources import Numbers, Source
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Exposed: TypeAlias = Callable[[FloatArray, FloatArray | None], FloatArray]
+PIECE = 1 << 16
+"""Rows whose values are looked at together."""
 MOST_DIGEST = 200_000
 """Rows of a frame up to which its contents are digested; a file's bytes always are."""
 
@@ -44,6 +48,13 @@ class Input:
     def head(self) -> pa.Table:
         """All rows, or the first batch of a streamed file."""
         return self.table if self.large is None else self.large.head([self.named.y_pred])
+
+    def distinct(self, name: str, most: int) -> list[Any] | None:
+        """The values of all of a column, in the order of their appearance; None where there are more."""
+        if self.large is not None:
+            return distinct((batch.column(0) for batch in self.large.read([name])), most)
+        column = require(self.table, name)
+        return distinct((column.slice(at, PIECE) for at in range(0, len(column), PIECE)), most)
 
     @cached_property
     def _numbers(self) -> Rows:

@@ -14,15 +14,13 @@ from evenhand._declared import Declared
 from evenhand._errors import DataError, UsageError
 from evenhand._labels import grouping
 from evenhand._model import Estimate
+from evenhand._vocabulary import Positive, reconciled
 from evenhand.audits.predictions.cells import Cell, cells_of, everyone, prepare
 from evenhand.audits.predictions.claims import label_claims, number_claims
 from evenhand.audits.predictions.class_cells import (
-    Positive,
     check_labels,
     class_cells,
     class_columns,
-    levels_of,
-    positive_label,
 )
 from evenhand.audits.predictions.roles import Column, Roles, gather
 from evenhand.audits.predictions.rows import Rows, rows_of
@@ -263,7 +261,9 @@ def _labels(
 ) -> Estimate:
     rows = _rows(y_pred, y_true, group, sides.get("weight"), labels=True)
     check_labels(rows.labels["y_pred"].levels)
-    columns = class_columns(rows, positive_label(levels_of(rows.labels), positive), scored=False)
+    true = rows.labels.get("y_true")
+    words = reconciled(rows.labels["y_pred"].levels, None if true is None else true.levels)
+    columns = class_columns(rows, words.favourable(positive), scored=False)
     cells = class_cells(columns, rows.weight, grouping("group", rows.groups["group"]))
     return _pair(label_claims(cells[0].moments.names, Declared()), measure, cells, sides)
 
