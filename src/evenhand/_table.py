@@ -147,6 +147,43 @@ def distinct(pieces: Iterable[Any], most: int) -> list[Any] | None:
     return list(found)
 
 
+MOST_COUNTED = 20_000_000
+"""People that a table of counts may stand for."""
+
+
+def expanded(table: pa.Table, name: str) -> pa.Table:
+    """A table of counts as one row a person: each row as often as its count says.
+
+    Raises:
+        DataError: `missing-column`, `not-a-number`, `bad-counts`.
+
+    >>> import pyarrow as pa
+    >>> expanded(pa.table({"sex": ["F", "M"], "n": [2, 1]}), "n").column("sex").to_pylist()
+    ['F', 'F', 'M']
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as types
+
+    counts = numbers(table, name)
+    wrong = np.flatnonzero(~(np.isfinite(counts) & (counts >= 0) & (counts == np.round(counts))))
+    total = float(counts.sum())
+    if len(wrong) or not 0 < total <= MOST_COUNTED:
+        row = f" (row {wrong[0] + 1})" if len(wrong) else ""
+        raise DataError(
+            "bad-counts",
+            f"the counts in {name!r} are not how many people there are{row}",
+            given=float(counts[wrong[0]]) if len(wrong) else f"{total:,.0f} in all",
+            expected=f"whole numbers from 0, of 1 to {MOST_COUNTED:,} people in all",
+            hint="weights, which need not be whole, are given with weight= (--weight)",
+        )
+    for at, column in enumerate(table.columns):
+        if types.is_string(column.type) or types.is_large_string(column.type):
+            table = table.set_column(at, table.column_names[at], pc.dictionary_encode(column))
+    times = np.repeat(np.arange(len(counts)), counts.astype(np.int64))
+    return table.unify_dictionaries().combine_chunks().take(pa.array(times))
+
+
 def sound(table: Checked) -> Checked:
     """`table` (or a record batch) with every offset, index and character checked: no damage is followed.
 

@@ -10,7 +10,7 @@ from evenhand._compare import against, compare, kept, reference_of, widest, wors
 from evenhand._declared import Declared
 from evenhand._labels import Attribute
 from evenhand._strata import held_equal, say_paradox, within_strata
-from evenhand.audits.predictions.asked import Options
+from evenhand.audits.predictions.asked import Options, say_task
 from evenhand.audits.predictions.cells import all_others
 from evenhand.audits.predictions.claims import label_claims
 from evenhand.audits.predictions.class_cells import ClassCell, Labelled
@@ -28,6 +28,7 @@ from evenhand.measures.contrasts import rate_gap
 def labels(given: Input, declared: Declared, analysis: Analysis, options: Options) -> dict[str, int]:
     """The tables of a law, then the claims; rows read, used and left out."""
     found = given.labelled(options.positive)
+    say_task(analysis, given.named, options, "classification", found.compared)
     if options.law is not None:
         law_of_labels(found, options, declared, analysis, weighted=given.named.weight is not None)
     classification(found.only(options.crossing), declared, analysis, measures=options.measures)

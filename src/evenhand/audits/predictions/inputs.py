@@ -134,16 +134,21 @@ def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
             raise made.not_streamed("a continuous attribute")
         if unit_of(roles.units, large.columns) is not None:
             raise made.not_streamed("an audit of units (--unit)")
+        if roles.count is not None:
+            raise made.not_streamed("a table of counts (--count)")
         return made
     whole, named = gather(data, roles, everything=True)
-    if roles.units is not False and named.unit is None:
+    if named.count is not None:
+        text = f"Rows are counts, in {named.count}: they stand for {whole.num_rows} people, one row each."
+        intake.analysis.note("counted", text)
+    elif roles.units is not False and named.unit is None:
         withhold_of_copies(whole, named, intake.analysis)
     return Input(named=named, table=whole.select(named.all()), large=None, intake=intake)
 
 
 def _plain(roles: Roles) -> bool:
     """Whether every role is a column's name."""
-    single = (roles.y_pred, roles.y_true, roles.y_score, roles.weight, roles.lists)
+    single = (roles.y_pred, roles.y_true, roles.y_score, roles.weight, roles.count, roles.lists)
     several = (roles.groups, roles.control)
     return all(r is None or isinstance(r, str) for r in single) and not any(
         _texts(r) is None for r in several

@@ -21,7 +21,7 @@ from evenhand._declared import Declared
 from evenhand._labels import Attribute
 from evenhand._strata import held_equal, say_paradox, within_strata
 from evenhand.audits.predictions import exhibits
-from evenhand.audits.predictions.asked import Options, Task, is_notebook
+from evenhand.audits.predictions.asked import Options, Task, is_notebook, say_task
 from evenhand.audits.predictions.bootstrap import add_bootstrap
 from evenhand.audits.predictions.cells import Cell, all_others
 from evenhand.audits.predictions.claims import number_claims, number_measures
@@ -45,6 +45,7 @@ def numbers(
     """A regression, a ranking, ranked lists, or the table of the 2022 notebook; rows read, used and left
     out."""
     named, notebook, law = given.named, is_notebook(options.measures), options.law
+    say_task(analysis, named, options, task)
     if given.large is not None and (notebook or task == "ranking"):
         raise given.not_streamed("the notebook's table" if notebook else "a ranking")
     counts = {}

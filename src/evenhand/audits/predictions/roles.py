@@ -12,7 +12,7 @@ import numpy.typing as npt
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
 from evenhand._model import FloatArray
-from evenhand._table import read_table, require
+from evenhand._table import expanded, read_table, require
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,8 +45,8 @@ class Roles:
     Args:
         y_pred: a name, an array, or a fitted model with ``predict``, asked for the rows of the data.
         units: a name (of nested units a path, the widest first), an array, False, or nothing.
-        y_true, y_score, weight, lists: names or arrays. groups, control, continuous: names, or a mapping of
-            name → array.
+        y_true, y_score, weight, count, lists: names or arrays. groups, control, continuous: names, or a
+            mapping of name → array.
         interval: names of the lower and upper bound. features: columns that a model is asked with.
     """
 
@@ -56,6 +56,7 @@ class Roles:
     y_score: Column | None = None
     units: Units = ()
     weight: Column | None = None
+    count: Column | None = None
     lists: Column | None = None
     control: Columns = ()
     continuous: Columns = ()
@@ -87,8 +88,8 @@ class Named:
     Args:
         y_pred, y_true, y_score, weight: names. groups, control, continuous: names.
         interval: lower and upper bound of a prediction interval. lists: which ranked list a row is of.
-        unit: whom or what a row is about, where several rows may be about one. of_second: the scores are
-            those of the second of two classes, as these are sorted.
+        unit: whom or what a row is about, where several rows may be about one. count: how many people a
+            row stands for. of_second: the scores are those of the second of two classes, as these are sorted.
     """
 
     y_pred: str
@@ -101,6 +102,7 @@ class Named:
     weight: str | None = None
     lists: str | None = None
     unit: str | None = None
+    count: str | None = None
     of_second: bool = False
 
     def numeric(self) -> dict[str, str]:
@@ -147,6 +149,7 @@ def gather(data: Any, roles: Roles, *, everything: bool = False) -> tuple[pa.Tab
         continuous=_roles(roles.continuous, "continuous", table, added),
         interval=roles.interval,
         lists=_role(roles.lists, "list", added),
+        count=_role(roles.count, "count", added),
         of_second=both,
         unit=_role(unit_of(roles.units, () if table is None else table.column_names), "unit", added),
     )
@@ -157,6 +160,8 @@ def gather(data: Any, roles: Roles, *, everything: bool = False) -> tuple[pa.Tab
     whole = _joined(table, added)
     for name in named.all():
         require(whole, name)
+    if named.count is not None:
+        whole = expanded(whole, named.count)
     return whole if everything else whole.select(named.all()), named
 
 
@@ -196,7 +201,7 @@ def _flat(value: Column, name: str) -> Column:
     Raises:
         DataError: `two-dimensional`.
     """
-    shape = getattr(value, "shape", ())
+    shape: tuple[int, ...] = getattr(value, "shape", ())
     if len(shape) < 2:
         return value
     if len(shape) == 2 and shape[1] == 1:
@@ -222,7 +227,7 @@ def _roles(value: Columns, name: str, table: pa.Table | None, added: dict[str, C
     if isinstance(own, str) and own and own not in added:
         if table is None or own not in table.column_names:
             name = own
-        elif _joined(None, {own: value}).column(own).equals(table.column(own)):
+        elif _joined(None, {own: value}).column(own).to_pylist() == table.column(own).to_pylist():
             return (own,)
     listed = list(cast("Iterable[object]", value))
     names = tuple(v for v in listed if isinstance(v, str))
