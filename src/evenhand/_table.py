@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -57,7 +58,7 @@ def read_table(source: Any, *, columns: Sequence[str] | None = None) -> pa.Table
         table = pa.Table.from_pylist([dict(r) for r in source])
     else:
         table = _from_frame(source)
-    duplicated = sorted({n for n in table.column_names if table.column_names.count(n) > 1})
+    duplicated = sorted(n for n, times in Counter(table.column_names).items() if times > 1)
     if duplicated:
         raise DataError("duplicate-columns", "column names must be unique", given=", ".join(duplicated))
     if columns is not None:
