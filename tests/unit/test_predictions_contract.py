@@ -225,6 +225,10 @@ def test_columns_of_matrices_series_and_frames_are_columns(shape: str) -> None:
         call = {"y_true": frame["y"], "y_pred": frame["p"], "groups": groups}
     result = eh.audit_predictions(None, reference="M", **call)
     assert told(result) == told(audit(rows))
+    two = {**call, "groups": [frame["sex"], frame["y"]]} if shape == "series" else None
+    if two is not None:
+        found = eh.audit_predictions(None, reference={"sex": "M"}, **two).findings
+        assert {f.estimate.group.split("=")[0] for f in found} >= {"sex", "y"}
     if shape in ("series", "frame"):
         assert told(eh.audit_predictions(frame, reference="M", **call)) == told(audit(rows))
 
@@ -319,6 +323,55 @@ def test_counts_that_are_no_counts_are_refused(n: list[Any]) -> None:
     """Not whole, negative, none, missing, text, or more than can be laid out as rows."""
     with pytest.raises(EvenhandError, match=r"bad-counts|not-a-number"):
         audit({"p": [0, 1], "y": [0, 1], "sex": ["F", "M"], "n": n}, count="n")
+
+
+# --- the story
+
+
+def test_the_predicted_gap_stands_beside_the_actual_one() -> None:
+    """The three numbers of the note are those of scipy's Welch intervals, and the direction is theirs."""
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(2)
+    sex = np.where(np.arange(N) % 2 == 0, "F", "M")
+    y = rng.normal(size=N) - 1.0 * (sex == "F")
+    rows = {"y": y, "p": 0.4 * y + 0.3 * rng.normal(size=N), "sex": sex}
+    text = note(audit(rows), "actual-gap")
+    for values in (rows["p"], y, rows["p"] - y):
+        welch = stats.ttest_ind(values[sex == "F"], values[sex == "M"], equal_var=False)
+        low, high = welch.confidence_interval()
+        gap = values[sex == "F"].mean() - values[sex == "M"].mean()
+        assert f"{gap:+.3g} (95% interval {low:+.3g} to {high:+.3g})" in text
+    assert "over-predicts sex=F compared with sex=M" in text
+    assert "may be chance" in note(audit({**rows, "p": y + 0.5 * rng.normal(size=N)}), "actual-gap")
+    assert not note(audit(rows, y_true=None), "actual-gap")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_several_classes_have_one_accuracy_beside_those_against_the_rest(weighted: bool) -> None:
+    """Being right about one class or another is one event; against the rest each class counts it its own way."""
+    rng = np.random.default_rng(0)
+    y, sex = rng.choice(list("abc"), N), np.where(np.arange(N) % 2 == 0, "F", "M")
+    p = np.where(rng.random(N) < np.where(sex == "F", 0.5, 0.9), y, rng.choice(list("abc"), N))
+    w = rng.uniform(0.5, 2, N)
+    call = {"weight": "w"} if weighted else {}
+    result = audit({"y": y, "p": p, "sex": sex, "w": w}, **call)
+    every = {f.estimate.given: f for f in result.findings if f.estimate.measure == "accuracy"}
+    size = w if weighted else np.ones(N)
+    f, m = (np.average((p == y)[sex == s], weights=size[sex == s]) for s in "FM")
+    assert every[None].estimate.value == pytest.approx(f - m)
+    assert set(every) == {None, "class=a", "class=b", "class=c"}
+    picked = audit({"y": y, "p": p, "sex": sex}, measures="true positive rate")
+    assert not [f for f in picked.findings if f.estimate.measure == "accuracy"]
+
+
+def test_a_ratio_whose_error_is_astronomical_has_no_interval() -> None:
+    """One wrong prediction in 30,000 equal ones: the interval of its spread overflowed."""
+    rows = {
+        "p": np.append(np.zeros(29_999), 0.5),
+        "y": np.tile([0.0, 1.0], 15_000),
+        "sex": np.repeat(["F", "M"], 15_000),
+    }
+    assert "Audited as regression" in note(audit(rows), "audited-as")
 
 
 # --- one measure

@@ -23,6 +23,9 @@ from evenhand.stats.missing_groups import Unlabelled
 from evenhand.stats.moments import moments, moments_of_units
 
 CALIBRATION_BINS = 10
+RIGHT = ""
+"""The name under which rows are counted as right or wrong whatever their class: "selected" are those that are
+right, and all are of the class, so that the accuracy of this class is that of all."""
 MOST_LABELS = 50
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "sel": ("selected",),
@@ -109,6 +112,12 @@ class Labelled:
     def favourable(self, positive: Positive) -> str:
         """The favourable class, as `Vocabulary.favourable`."""
         return self.words.favourable(positive)
+
+    @property
+    def overall(self) -> Source[ClassCell] | None:
+        """Right or wrong whatever the class, where there are several classes and outcomes."""
+        several = len(self.compared) > 1 and self.words.true is not None
+        return self.against_rest(RIGHT) if several else None
 
     def against_rest(self, name: str) -> Source[ClassCell]:
         """One class against the rest."""
@@ -304,8 +313,13 @@ def from_file(large: Large, named: Named, positive: Positive, intake: Intake) ->
 
 
 def _columns(rows: Rows, compared: Sequence[str]) -> dict[str, dict[str, FloatArray]]:
-    """Class → its columns; scores belong to the one class that is compared."""
-    return {name: class_columns(rows, name, scored=len(compared) == 1) for name in compared}
+    """Class → its columns; scores belong to the one class that is compared. Of several classes also whether a
+    row is right, under `RIGHT`."""
+    found = {name: class_columns(rows, name, scored=len(compared) == 1) for name in compared}
+    if len(compared) > 1 and "y_true" in rows.labels:
+        right = np.sum([own["selected"] * own["actual"] for own in found.values()], axis=0)
+        found[RIGHT] = {"selected": right, "actual": np.ones(len(rows))}
+    return found
 
 
 def _everyone(rows: Rows, columns: Mapping[str, Mapping[str, FloatArray]]) -> Classes:

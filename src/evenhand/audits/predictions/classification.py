@@ -21,7 +21,7 @@ from evenhand.audits.predictions.practice.absent import add_absent
 from evenhand.audits.predictions.practice.selection import law_of_labels
 from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
 from evenhand.audits.predictions.sources import Source
-from evenhand.measures.classification import BASE, FPR, ROWS, SELECTED, TPR
+from evenhand.measures.classification import ACCURACY, BASE, FPR, ROWS, SELECTED, TPR
 from evenhand.measures.contrasts import rate_gap
 
 
@@ -52,11 +52,28 @@ def classification(
         given = f"class={name}" if several else None
         for attribute in source.attributes:
             _attribute(source, attribute, declared, analysis, measures=measures, given=given)
+    if found.overall is not None:
+        _overall(found.overall, declared, analysis, measures=measures)
     if several:
         analysis.note(
             "multiclass",
             f"{len(found.compared)} classes: each is held against the rest; positive= picks one of them.",
         )
+
+
+def _overall(
+    source: Source[ClassCell], declared: Declared, analysis: Analysis, *, measures: str | Sequence[str]
+) -> None:
+    """The accuracy over all classes, beside that of each class against the rest, which is another thing."""
+    wanted = [measures] if isinstance(measures, str) else measures
+    for attribute in source.attributes:
+        cells = source.cells(attribute, None)
+        every = label_claims(cells[0].moments.names, declared)
+        claims = [c for c in every if c.name == ACCURACY.name and {"default", c.name, c.key} & {*wanted}]
+        if len(cells) > 1 and claims:
+            reference = reference_of(cells, attribute, declared, analysis, size=lambda c: c.moments.weight)
+            family = f"{attribute}, all classes"
+            compare(against(cells, reference), claims, declared, analysis, family=family)
 
 
 def _attribute(

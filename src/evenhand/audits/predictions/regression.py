@@ -28,6 +28,7 @@ from evenhand.audits.predictions.claims import number_claims, number_measures
 from evenhand.audits.predictions.continuous import add_continuous
 from evenhand.audits.predictions.inputs import Input
 from evenhand.audits.predictions.practice.absent import add_absent
+from evenhand.audits.predictions.practice.actual import say_actual_gap
 from evenhand.audits.predictions.practice.notebook import add_notebook
 from evenhand.audits.predictions.practice.selection import law_of_numbers, law_quantiles
 from evenhand.audits.predictions.practice.thresholds import add_suggestion
@@ -94,6 +95,7 @@ def regression(found: Numbers, declared: Declared, analysis: Analysis, options: 
         known = number_measures(scale, options.quantiles)
         told = [(row, plain[row.name]) for row in known if row.name in plain]
         add_unlabelled(analysis, against(cells, reference), told, attribute, declared)
+        say_actual_gap(against(cells, reference), analysis, declared)
         widest(cells, claims, declared, analysis, family=f"{attribute}, widest gap")
         if attribute.crossed:
             worst_subgroup(cells, all_others(cells), claims, declared, analysis, attribute)

@@ -230,6 +230,9 @@ def _roles(value: Columns, name: str, table: pa.Table | None, added: dict[str, C
         elif _joined(None, {own: value}).column(own).to_pylist() == table.column(own).to_pylist():
             return (own,)
     listed = list(cast("Iterable[object]", value))
+    if listed and all(isinstance(getattr(v, "name", None), str) and hasattr(v, "shape") for v in listed):
+        added.update({cast("Any", v).name: cast("Column", v) for v in listed})
+        return tuple(cast("Any", v).name for v in listed)
     names = tuple(v for v in listed if isinstance(v, str))
     if len(names) == len(listed) and (
         table is not None and (not names or names[0] in table.column_names or len(names) < table.num_rows)
