@@ -415,3 +415,22 @@ def test_a_scorer_in_cross_validation_sees_that_labels_are_unfair() -> None:
         x, y
     )
     assert search.best_params_ == {"logisticregression__C": 1e-6}  # which gives everybody the same
+
+
+def test_combinations_are_the_same_counted_or_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few possible combinations are counted in a table, many are sorted: codes and names do not tell which."""
+    from evenhand import _labels
+    from evenhand._model import Factor
+
+    rng = np.random.default_rng(0)
+    for a, b in rng.integers(1, 6, (40, 2)).tolist():
+        groups = {
+            name: Factor(rng.integers(-1, size, 30).astype(np.int32), tuple(map(str, range(size))))
+            for name, size in (("a", a), ("b", b))
+        }
+        counted = _labels.crossed(groups)
+        monkeypatch.setattr(_labels, "MOST_TALLIED", 0)
+        in_order = _labels.crossed(groups)
+        monkeypatch.undo()
+        assert counted.parts == in_order.parts
+        assert counted.factor.codes.tolist() == in_order.factor.codes.tolist()

@@ -295,6 +295,7 @@ def rows_by_level(groups: Factor, within: BoolArray | None = None) -> list[npt.N
     [[1], [0, 3]]
     """
     codes = groups.codes if within is None else np.where(within, groups.codes, -1)
-    order = np.argsort(codes, kind="stable")
-    edges = np.searchsorted(codes[order], np.arange(len(groups.levels) + 1))
+    small = codes.astype(np.int16) if len(groups.levels) < 1 << 15 else codes  # sorted by counting
+    order = np.argsort(small, kind="stable")
+    edges = np.searchsorted(small[order], np.arange(len(groups.levels) + 1))
     return [order[a:b] for a, b in pairwise(edges)]
