@@ -364,6 +364,29 @@ def test_several_classes_have_one_accuracy_beside_those_against_the_rest(weighte
     assert not [f for f in picked.findings if f.estimate.measure == "accuracy"]
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rates_are_pooled_over_a_control(weighted: bool) -> None:
+    """Mantel and Haenszel's difference, of those who count for the rate: the value by its definition."""
+    rng = np.random.default_rng(3)
+    rows = {**decided(), "job": rng.choice(list("abc"), N), "w": rng.choice([1.0, 2.0], N)}
+    result = audit(rows, control="job", **({"weight": "w"} if weighted else {}))
+    pooled = {f.estimate.measure: f for f in result.findings if f.estimate.given == "job held equal"}
+    assert set(pooled) >= {"selection rate", "true positive rate", "false positive rate", "accuracy"}
+    if weighted:
+        assert pooled["true positive rate"].estimate.low is not None
+        return
+    top = below = 0.0
+    for job in "abc":
+        here = (rows["job"] == job) & (rows["y"] == 1)
+        n, m = (int((here & (rows["sex"] == s)).sum()) for s in "FM")
+        x, y = (int((here & (rows["sex"] == s) & (rows["p"] == 1)).sum()) for s in "FM")
+        top, below = top + (x * m - y * n) / (n + m), below + n * m / (n + m)
+    found = pooled["true positive rate"].estimate
+    assert found.value == pytest.approx(top / below)
+    assert found.low < found.value < found.high
+    assert pooled["true positive rate"].verdict is not None
+
+
 def test_a_ratio_whose_error_is_astronomical_has_no_interval() -> None:
     """One wrong prediction in 30,000 equal ones: the interval of its spread overflowed."""
     rows = {

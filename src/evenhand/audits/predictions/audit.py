@@ -104,7 +104,7 @@ def audit_predictions(
             It is stated in the report; with "bad", e.g. of "will reoffend", no table of a law is made.
         intersections: also compare the combinations of all groups.
         control: legitimate factors: every claim is repeated within each of their levels, and pooled over
-            them.
+            them. Pooled are impact ratios, differences of rates, of average scores and of mean residuals.
         continuous: sensitive attributes that are numbers, e.g. age.
         interval: columns with the lower and upper bound of prediction intervals.
         pinball: τ of a model that predicts the τ-quantile: adds the ratio of pinball losses.
