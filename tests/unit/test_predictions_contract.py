@@ -102,8 +102,11 @@ def test_polars_categories_change_nothing(kind: str) -> None:
     assert told(audit(frame)) == told(audit(rows))
 
 
-def test_the_order_of_rows_never_decides_the_task() -> None:
-    """30,000 rows sorted by the prediction begin with 10,000 of one class."""
+def test_the_order_of_rows_never_decides_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """30,000 rows sorted by the prediction begin with 10,000 of one class; all pieces of a column are looked at."""
+    from evenhand.audits.predictions import inputs
+
+    monkeypatch.setattr(inputs, "PIECE", 1000)
     rows = {k: np.repeat(v, 75) for k, v in decided().items()}
     order = np.argsort(rows["p"], kind="stable")
     sorted_rows = {k: v[order] for k, v in rows.items()}
