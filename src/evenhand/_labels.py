@@ -7,6 +7,7 @@ find a group again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -116,6 +117,10 @@ def groupings(groups: Mapping[str, Factor], *, crossing: bool = False) -> list[G
     return [*single, crossed(groups)] if crossing and len(groups) > 1 else single
 
 
+MOST_TALLIED = 1 << 16
+"""Possible combinations that are counted in a table; more are sorted."""
+
+
 def crossed(groups: Mapping[str, Factor]) -> Grouped:
     """The intersection of several columns: one level for each combination that occurs."""
     sizes = [len(f.levels) for f in groups.values()]
@@ -124,8 +129,13 @@ def crossed(groups: Mapping[str, Factor]) -> Grouped:
     for factor, size in zip(groups.values(), sizes, strict=True):
         codes = codes * size + np.maximum(factor.codes, 0)
         known &= factor.codes >= 0
-    found, inverse = np.unique(codes[known], return_inverse=True)
     out = np.full(len(codes), -1, dtype=np.int32)
+    if (many := math.prod(max(size, 1) for size in sizes)) <= MOST_TALLIED:
+        some = codes if known.all() else codes[known]
+        occurs = np.bincount(some, minlength=many) > 0
+        found, inverse = np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[some]
+    else:
+        found, inverse = np.unique(codes[known], return_inverse=True)
     out[known] = inverse
     places = np.unravel_index(found, [max(size, 1) for size in sizes])
     parts = tuple(

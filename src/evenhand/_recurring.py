@@ -127,11 +127,24 @@ def alike(
 
 def _sizes(table: pa.Table, names: Sequence[str]) -> npt.NDArray[np.int64]:
     """How many rows each combination of values has; rows without a value of a single column are left out."""
-    keys = table.select(list(names))
     if len(names) == 1:
-        keys = keys.drop_null()
-    found = keys.group_by(list(names)).aggregate([([], "count_all")])
-    return np.asarray(found["count_all"].to_numpy(), dtype=np.int64)
+        return np.bincount(_codes(table[names[0]].drop_null())).astype(np.int64)
+    codes = np.zeros(table.num_rows, dtype=np.int64)
+    for name in names:
+        own = _codes(table[name])
+        codes = np.unique(codes * (int(own.max(initial=0)) + 1) + own, return_inverse=True)[1]
+    return np.bincount(codes).astype(np.int64)
+
+
+def _codes(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """(n,) which of its values a row has; the missing are one more value. Without Arrow's joins, which import
+    pandas."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    found = pc.dictionary_encode(whole.combine_chunks(), null_encoding="encode")
+    return np.asarray(found.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def _effect(sizes: npt.NDArray[np.int64]) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -57,7 +58,7 @@ def read_table(source: Any, *, columns: Sequence[str] | None = None) -> pa.Table
         table = pa.Table.from_pylist([dict(r) for r in source])
     else:
         table = _from_frame(source)
-    duplicated = sorted({n for n in table.column_names if table.column_names.count(n) > 1})
+    duplicated = sorted(n for n, times in Counter(table.column_names).items() if times > 1)
     if duplicated:
         raise DataError("duplicate-columns", "column names must be unique", given=", ".join(duplicated))
     if columns is not None:
@@ -122,6 +123,66 @@ def factor(table: pa.Table, name: str) -> Factor:
     codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
     merged = Factor.of([None if v is None or not v.strip() else v for v in levels])
     return Factor(np.append(merged.codes, -1)[codes].astype(np.int32), merged.levels)
+
+
+def distinct(pieces: Iterable[Any], most: int) -> list[Any] | None:
+    """The values of a column that comes in pieces, each once, without the missing; None where there are more.
+
+    Args:
+        pieces: Arrow arrays. most: distinct values, beyond which no further piece is looked at.
+
+    >>> import pyarrow as pa
+    >>> distinct([pa.array([1, 0, None]), pa.array([1, 2])], 3), distinct([pa.array(["a", "b"])], 1)
+    ([1, 0, 2], None)
+    """
+    import pyarrow.compute as pc
+
+    found: dict[Any, None] = {}
+    for piece in pieces:
+        for value in pc.unique(piece):
+            plain = value.as_py()
+            if plain is not None and plain == plain and not (isinstance(plain, str) and not plain.strip()):
+                found[plain] = None
+            if len(found) > most:
+                return None
+    return list(found)
+
+
+MOST_COUNTED = 20_000_000
+"""People that a table of counts may stand for."""
+
+
+def expanded(table: pa.Table, name: str) -> pa.Table:
+    """A table of counts as one row a person: each row as often as its count says.
+
+    Raises:
+        DataError: `missing-column`, `not-a-number`, `bad-counts`.
+
+    >>> import pyarrow as pa
+    >>> expanded(pa.table({"sex": ["F", "M"], "n": [2, 1]}), "n").column("sex").to_pylist()
+    ['F', 'F', 'M']
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as types
+
+    counts = numbers(table, name)
+    wrong = np.flatnonzero(~(np.isfinite(counts) & (counts >= 0) & (counts == np.round(counts))))
+    total = float(counts.sum())
+    if len(wrong) or not 0 < total <= MOST_COUNTED:
+        row = f" (row {wrong[0] + 1})" if len(wrong) else ""
+        raise DataError(
+            "bad-counts",
+            f"the counts in {name!r} are not how many people there are{row}",
+            given=float(counts[wrong[0]]) if len(wrong) else f"{total:,.0f} in all",
+            expected=f"whole numbers from 0, of 1 to {MOST_COUNTED:,} people in all",
+            hint="weights, which need not be whole, are given with weight= (--weight)",
+        )
+    for at, column in enumerate(table.columns):
+        if types.is_string(column.type) or types.is_large_string(column.type):
+            table = table.set_column(at, table.column_names[at], pc.dictionary_encode(column))
+    times = np.repeat(np.arange(len(counts)), counts.astype(np.int64))
+    return table.unify_dictionaries().combine_chunks().take(pa.array(times))
 
 
 def sound(table: Checked) -> Checked:

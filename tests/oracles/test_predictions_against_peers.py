@@ -18,6 +18,7 @@ from evenhand.stats.distance import wasserstein
 from evenhand.stats.histogram import Scores, auc, kolmogorov_smirnov, weighted_quantile
 from evenhand.stats.moments import moments
 from evenhand.stats.practice import four_fifths
+from evenhand.stats.strata import mantel_haenszel_difference, mantel_haenszel_ratio
 
 PEER = {
     "disparate impact": 1.6902240031631133,  # AIF360 disparate_impact, holisticai disparate_impact
@@ -184,7 +185,6 @@ def test_quantiles_of_repeated_rows_equal_numpy() -> None:
 def test_pooled_ratio_over_strata_equals_statsmodels() -> None:
     """Mantel–Haenszel risk ratio of stratified tables, by hand from the published formula and as a plain ratio in one
     stratum."""
-    from evenhand.stats.strata import mantel_haenszel_ratio
 
     one = mantel_haenszel_ratio([8], [58], [16], [61])
     assert (one.value, one.low, one.high) == pytest.approx((0.525862, 0.243771, 1.134386), abs=1e-5)
@@ -205,3 +205,26 @@ def test_the_rule_s_own_example_of_local_law_144() -> None:
     assert rows["Female"]["selection rate"] == pytest.approx(0.447, abs=5e-4)
     assert rows["Female"]["impact ratio"] == pytest.approx(0.82, abs=5e-3)
     assert rows["Male"]["impact ratio"] == 1.0
+
+
+def test_a_pooled_difference_of_rates_in_one_large_stratum_is_the_plain_one() -> None:
+    """statsmodels' Wald interval of two proportions, to which Sato's variance tends."""
+    proportion = pytest.importorskip("statsmodels.stats.proportion")
+    found = mantel_haenszel_difference([3000], [10_000], [4200], [12_000])
+    low, high = proportion.confint_proportions_2indep(
+        3000, 10_000, 4200, 12_000, method="wald", compare="diff"
+    )
+    assert found.value == pytest.approx(0.3 - 0.35)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=2e-5)
+
+
+def test_the_error_of_a_pooled_difference_is_its_spread_over_sparse_strata() -> None:
+    """Forty strata of 3 against 5 people: the mean variance is the variance of 4,000 draws (to ±5 %)."""
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.1, 0.6, 40)
+    x, y = rng.binomial(3, base + 0.2, (4000, 40)), rng.binomial(5, base, (4000, 40))
+    n, m = np.full(40, 3), np.full(40, 5)
+    found = [mantel_haenszel_difference(a, n, b, m) for a, b in zip(x, y, strict=True)]
+    values = np.array([f.value for f in found])
+    assert np.mean([f.se**2 for f in found]) == pytest.approx(values.var(), rel=0.05)
+    assert values.mean() == pytest.approx(0.2, abs=0.01)

@@ -36,7 +36,7 @@ def test_every_setting_of_a_predictions_audit_is_told() -> None:
         rows, y_pred="p", groups={"side": rows["g"]}, interval=("lo", "hi"), suggest_threshold=True
     )
     told = found.provenance["call"]["arguments"]
-    without = {"data", "progress", "y_true", "y_score", "weight", "lists", "features", "positive", "pinball"}
-    assert set(told) == set(inspect.signature(eh.audit_predictions).parameters) - without - {"law"}
+    without = {"data", "progress", "y_true", "y_score", "weight", "count", "lists", "features", "positive"}
+    assert set(told) == set(inspect.signature(eh.audit_predictions).parameters) - without - {"law", "pinball"}
     assert (told["interval"], told["suggest_threshold"], told["task"]) == (["lo", "hi"], True, "regression")
     assert told["groups"] == ["side"]

@@ -67,6 +67,12 @@ def predictions(
         ),
     ] = "auto",
     positive: Annotated[str | None, Option(help="The favourable class.")] = None,
+    selection: Annotated[
+        str,
+        Option(
+            help="Whether being selected (given the class, or a high prediction) is good or bad for people."
+        ),
+    ] = "good",
     intersections: Annotated[
         bool, Option("--intersections", help="Also compare the combinations of all groups.")
     ] = False,
@@ -88,6 +94,9 @@ def predictions(
         Option(help="τ of a model that predicts the τ-quantile: adds the ratio of pinball losses."),
     ] = None,
     weight: shared.Weight = None,
+    count: Annotated[
+        str | None, Option(help="Column with how many people a row stands for, in a table of counts.")
+    ] = None,
     lists: Annotated[
         str | None,
         Option(

@@ -7,14 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
-from evenhand.audits.predictions.class_cells import Positive
+from evenhand._vocabulary import Positive
+from evenhand.audits.predictions.class_cells import MOST_LABELS
 from evenhand.audits.predictions.roles import Named
 from evenhand.measures import classification, regression
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Selection: TypeAlias = Literal["good", "bad"]
+SELECTIONS: tuple[Selection, ...] = ("good", "bad")
 Task: TypeAlias = Literal["auto", "regression", "classification", "ranking"]
 
 
@@ -27,6 +31,7 @@ class Options:
             keep.
         positive: the favourable class. crossing: the combinations of all groups are compared too. law: whose
             tables are added.
+        selection: whether being selected is good for people.
         suggest: add the thresholds that keep the impact ratio in its band. replicates: of the bootstrap
             check.
     """
@@ -34,6 +39,7 @@ class Options:
     quantiles: Sequence[float]
     measures: str | Sequence[str] = "default"
     positive: Positive = None
+    selection: Selection = "good"
     crossing: bool = False
     law: str | None = None
     suggest: bool = False
@@ -50,6 +56,10 @@ class Head(Protocol):
 
     def head(self) -> pa.Table:
         """The first rows."""
+        ...
+
+    def distinct(self, name: str, most: int) -> list[Any] | None:
+        """The values of all of a column; None where there are more."""
         ...
 
 
@@ -98,7 +108,7 @@ def references(reference: str | Mapping[str, str] | None, named: Named) -> dict[
     """
     if reference is None:
         return {}
-    if isinstance(reference, str):
+    if not isinstance(reference, Mapping):
         if len(named.groups) > 1:
             raise UsageError(
                 "reference",
@@ -107,7 +117,7 @@ def references(reference: str | Mapping[str, str] | None, named: Named) -> dict[
                 expected='{"attribute": "group"}',
                 available=list(named.groups),
             )
-        return {named.groups[0]: reference} if named.groups else {}
+        return {named.groups[0]: str(reference)} if named.groups else {}
     for name in reference:
         if name not in named.groups:
             raise UsageError(
@@ -155,14 +165,16 @@ def checked_quantiles(quantiles: Sequence[float]) -> list[float]:
     return list(dict.fromkeys(chosen))
 
 
-def task_of(task: Task, given: Head) -> Task:
-    """The task that was named, else what the predictions look like.
+def task_of(task: Task, given: Head, positive: Positive) -> Task:
+    """The task that was named, else what all of the predictions and outcomes look like.
+
+    Args:
+        positive: the favourable class; where it, or the scores of a classifier, are given, predictions are
+            labels.
 
     Raises:
         UsageError: `unknown-task`, `lists`. DataError: `not-a-number`.
     """
-    import pyarrow.types as types
-
     named = given.named
     if named.lists is not None and task in ("regression", "classification"):
         raise UsageError("lists", "ranked lists belong to a ranking", given=task, expected='task="ranking"')
@@ -170,31 +182,98 @@ def task_of(task: Task, given: Head) -> Task:
         raise UsageError("unknown-task", "no such task", given=task, available=TASKS)
     if task != "auto":
         return task
-    table = given.head()
-    kind = table.column(named.y_pred).type
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    if types.is_boolean(kind):
+    if named.lists is not None:
+        return "ranking"
+    if positive is not None or named.y_score is not None:
         return "classification"
-    if types.is_string(kind) or types.is_large_string(kind):
-        texts = [t for t in table.column(named.y_pred).unique().to_pylist() if t is not None and t.strip()]
-        try:
-            [float(t) for t in texts]
-        except ValueError:
-            if len(texts) > 50:
-                raise DataError(
-                    "not-a-number",
-                    f"the predictions in {named.y_pred!r} are text, and too many different ones to be"
-                    " class labels",
-                    given=texts[0],
-                    expected="numbers, or at most 50 class labels",
-                ) from None
-            return "classification"
-    if types.is_floating(kind) or types.is_integer(kind):
-        import pyarrow.compute as pc
+    predicted = given.distinct(named.y_pred, MOST_LABELS)
+    if predicted is None:
+        first = given.head().column(named.y_pred).drop_null()
+        if len(first) and not are_numbers([first[0].as_py()]):
+            raise DataError(
+                "not-a-number",
+                f"the predictions in {named.y_pred!r} are text, and too many different ones to be"
+                " class labels",
+                given=first[0].as_py(),
+                expected=f"numbers, or at most {MOST_LABELS} class labels",
+            )
+        return "regression"
+    true = None if named.y_true is None else given.distinct(named.y_true, MOST_LABELS)
+    if named.y_true is not None and true is None:
+        return "regression" if are_numbers(predicted) else "classification"
+    return "classification" if are_labels(predicted, true) else "regression"
 
-        values = [
-            v for v in pc.unique(table.column(named.y_pred).slice(0, 10_000)).to_pylist() if v is not None
-        ]
-        if set(values) <= {0, 1} and len(values) == 2:
-            return "classification"
-    return "regression"
+
+def check_selection(selection: Selection, law: str | None, *, suggest: bool) -> None:
+    """What is bad for those who get it is no selection in the sense of a law.
+
+    Raises:
+        UsageError: `selection`.
+    """
+    if selection not in SELECTIONS:
+        raise UsageError(
+            "selection", "being selected is good or bad", given=selection, available=list(SELECTIONS)
+        )
+    if selection == "bad" and (law is not None or suggest):
+        raise UsageError(
+            "selection",
+            "tables of a law and suggested thresholds count those who got something good",
+            given='selection="bad"',
+            expected="positive= (--positive), the class that is good for people",
+        )
+
+
+def say_task(
+    analysis: Analysis, named: Named, options: Options, task: Task, compared: Sequence[str] = ()
+) -> None:
+    """What the audit was made as, and which way is good.
+
+    Args:
+        compared: the classes that are held against the rest.
+    """
+    what = f"{named.y_pred} as {'class labels' if task == 'classification' else 'numbers'}"
+    good = options.selection == "good"
+    if task != "classification":
+        way = "A high prediction is taken as " + ("good" if good else "bad") + " for people."
+    elif len(compared) == 1:
+        way = f"Favourable: {compared[0]}." if good else f"Unfavourable, and looked at: {compared[0]}."
+        if not good:
+            way += " A group with the higher rate has the disadvantage."
+    else:
+        way = f"{len(compared)} classes, none of them named as favourable."
+    analysis.note("audited-as", f"Audited as {task}, {what}. {way}")
+
+
+def say_bootstrap(analysis: Analysis, named: Named, options: Options, task: Task) -> None:
+    """Where replicates are asked for and none are drawn."""
+    closed = task == "classification" or named.lists is not None or named.unit is not None
+    if options.replicates and closed:
+        text = "Only a regression table of independent rows is bootstrapped: intervals are closed forms."
+        analysis.note("no-bootstrap", text)
+
+
+def are_numbers(values: Sequence[object]) -> bool:
+    """Numbers, or texts that are; true and false are none."""
+    try:
+        [float(str(v)) for v in values]
+    except ValueError:
+        return False
+    return True
+
+
+def are_labels(predicted: Sequence[object], true: Sequence[object] | None) -> bool:
+    """Whether few distinct predictions (and outcomes) are classes: anything but numbers, 0 and 1 among whole
+    numbers, or any two whole numbers that outcomes are of, too."""
+    if not are_numbers(predicted):
+        return True
+    ours = {float(str(v)) for v in predicted}
+    if not ours or not all(v.is_integer() for v in ours):
+        return False
+    if true is None:
+        return ours <= {0.0, 1.0} or ours == {-1.0, 1.0}
+    if not are_numbers(true):
+        return len(ours) <= 2
+    theirs = {float(str(v)) for v in true}
+    if ours <= {0.0, 1.0}:
+        return all(v.is_integer() for v in theirs)
+    return len(ours) <= 2 and len(theirs) <= 2 and all(v.is_integer() for v in theirs)

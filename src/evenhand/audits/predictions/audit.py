@@ -14,16 +14,19 @@ from evenhand._declared import Declared, named_primary
 from evenhand._judge import Correction
 from evenhand._provenance import provenance, tells_its_call
 from evenhand._result import Result
+from evenhand._vocabulary import Positive
 from evenhand.audits.predictions.asked import (
     Options,
+    Selection,
     Task,
+    check_selection,
     checked_quantiles,
     references,
+    say_bootstrap,
     task_of,
     tau_of,
     tolerances,
 )
-from evenhand.audits.predictions.class_cells import Positive
 from evenhand.audits.predictions.classification import labels
 from evenhand.audits.predictions.inputs import from_user
 from evenhand.audits.predictions.practice.law import check_law
@@ -57,12 +60,14 @@ def audit_predictions(
     measures: str | Sequence[str] = "default",
     task: Task = "auto",
     positive: Positive = None,
+    selection: Selection = "good",
     intersections: bool = False,
     control: Columns = (),
     continuous: Columns = (),
     interval: tuple[str, str] | None = None,
     pinball: float | None = None,
     weight: Column | None = None,
+    count: Column | None = None,
     lists: Column | None = None,
     features: Sequence[str] | None = None,
     missing: Missing = "drop",
@@ -95,13 +100,17 @@ def audit_predictions(
         measures: default, notebook-2022, or names of claims to keep, e.g. "disparate impact".
         task: auto, regression, classification or ranking; auto takes text, booleans and 0/1 as class labels.
         positive: the favourable class.
+        selection: whether being selected (given the class, or a high prediction) is good or bad for people.
+            It is stated in the report; with "bad", e.g. of "will reoffend", no table of a law is made.
         intersections: also compare the combinations of all groups.
         control: legitimate factors: every claim is repeated within each of their levels, and pooled over
-            them.
+            them. Pooled are impact ratios, differences of rates, of average scores and of mean residuals.
         continuous: sensitive attributes that are numbers, e.g. age.
         interval: columns with the lower and upper bound of prediction intervals.
         pinball: τ of a model that predicts the τ-quantile: adds the ratio of pinball losses.
         weight: column with case weights.
+        count: column with how many people a row stands for, in a table of counts. Every claim is that of
+            one row a person.
         lists: column with the ranked list (query) of a row, which makes the task a ranking. Ranks are
             counted in each list, exposures averaged over lists, and lists are the units of inference;
             nothing else is compared.
@@ -132,11 +141,13 @@ def audit_predictions(
     """
     check_level(level)
     check_law(law)
+    check_selection(selection, law, suggest=suggest_threshold)
     analysis = Analysis()
     options = Options(
         quantiles=checked_quantiles(quantiles),
         measures=measures,
         positive=positive,
+        selection=selection,
         crossing=intersections,
         law=law,
         suggest=suggest_threshold,
@@ -156,6 +167,7 @@ def audit_predictions(
         y_score=y_score,
         units=units,
         weight=weight,
+        count=count,
         lists=lists,
         control=control,
         continuous=continuous,
@@ -164,7 +176,7 @@ def audit_predictions(
     )
     given = from_user(data, roles, intake)
     named = given.named
-    chosen = task_of("ranking" if lists is not None and task == "auto" else task, given)
+    chosen = task_of(task, given, positive)
     declared = Declared(
         reference=references(reference, named),
         tolerance=tolerances(tolerance, chosen),
@@ -177,12 +189,9 @@ def audit_predictions(
         counts = labels(given, declared, analysis, options)
     else:
         counts = numbers(given, declared, analysis, options, task=chosen)
-    if replicates and (chosen == "classification" or lists is not None or named.unit is not None):
-        text = "Only a regression table of independent rows is bootstrapped: intervals are closed forms."
-        analysis.note("no-bootstrap", text)
+    say_bootstrap(analysis, named, options, chosen)
     declared.check_primary(analysis.claimed)
-    told = {**asdict(named), "task": chosen, "quantiles": options.quantiles}
-    told |= {"reference": dict(declared.reference), "tolerance": dict(declared.tolerance)}
+    told = _told(named, chosen, options, declared)
     return analysis.result(
         audit="predictions",
         title=_title(data, y_pred, named),
@@ -190,6 +199,18 @@ def audit_predictions(
         correction=correction,
         provenance=provenance(audit_predictions, told, data={"table": given.digest(data)}),
     )
+
+
+def _told(named: Named, task: Task, options: Options, declared: Declared) -> dict[str, Any]:
+    """What was asked, as the result keeps it."""
+    roles = {k: v for k, v in asdict(named).items() if k != "of_second"}
+    return roles | {
+        "task": task,
+        "selection": options.selection,
+        "quantiles": options.quantiles,
+        "reference": dict(declared.reference),
+        "tolerance": dict(declared.tolerance),
+    }
 
 
 def _title(data: Any, y_pred: Column | Fitted, named: Named) -> str:

@@ -16,12 +16,12 @@ from evenhand.audits.predictions.cells import Cell, Scale
 from evenhand.audits.predictions.class_cells import ClassCell
 from evenhand.measures import classification as labels
 from evenhand.measures import regression as numbers
-from evenhand.measures.contrasts import counts_of, difference, hits, log_rate, log_share
+from evenhand.measures.contrasts import counts_of, difference, hits, log_rate, log_share, share_gap
 from evenhand.measures.row import Measure, compare, statistic
 from evenhand.stats.interval import Inference
 from evenhand.stats.missing_groups import Bounded
 from evenhand.stats.moments import Moments, estimate
-from evenhand.stats.strata import mantel_haenszel_ratio, pooled_difference
+from evenhand.stats.strata import mantel_haenszel_difference, mantel_haenszel_ratio, pooled_difference
 
 LEAST_TOP = 15
 """Rows of each side that a claim about the top of the scores needs at least."""
@@ -199,13 +199,19 @@ def _alone_rate(row: Measure) -> Callable[[Cell], tuple[float, float]] | None:
 def _pooled(row: Measure) -> Callable[[Sequence[tuple[Cell, Cell]], float], Inference] | None:
     if not row.pooled:
         return None
-    return partial(_pooled_ratio if row.is_ratio else _pooled_gap, row)
+    rate = row.hits is not None or row.infer is share_gap
+    return partial(_pooled_ratio if row.is_ratio else _pooled_rate if rate else _pooled_gap, row)
 
 
 def _pooled_ratio(row: Measure, pairs: Sequence[tuple[Cell, Cell]], level: float) -> Inference:
     term = row.terms[0]
     counts = np.array([(*hits(a.moments, term)[:2], *hits(b.moments, term)[:2]) for a, b in pairs])
     return mantel_haenszel_ratio(*counts.reshape(-1, 4).T, level=level)
+
+
+def _pooled_rate(row: Measure, pairs: Sequence[tuple[Cell, Cell]], level: float) -> Inference:
+    counts = np.array([(*counts_of(row, a.moments)[:2], *counts_of(row, b.moments)[:2]) for a, b in pairs])
+    return mantel_haenszel_difference(*counts.reshape(-1, 4).T, level=level)
 
 
 def _pooled_gap(row: Measure, pairs: Sequence[tuple[Cell, Cell]], level: float) -> Inference:

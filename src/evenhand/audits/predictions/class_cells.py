@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
-from evenhand._errors import DataError, UsageError
+from evenhand._errors import DataError
 from evenhand._labels import Attribute, Grouped, Label, groupings
-from evenhand._model import BoolArray, Factor, FloatArray, IntArray
+from evenhand._model import BoolArray, FloatArray, IntArray
+from evenhand._vocabulary import Positive, Vocabulary, reconciled
 from evenhand.audits.predictions.batches import Large, batches, numbers_only
 from evenhand.audits.predictions.cells import BINS, EVERYONE, Cell, Loose, bin_of, scores_at
 from evenhand.audits.predictions.roles import Intake, Named
@@ -22,11 +22,11 @@ from evenhand.stats.histogram import Scores
 from evenhand.stats.missing_groups import Unlabelled
 from evenhand.stats.moments import moments, moments_of_units
 
-Positive: TypeAlias = str | int | float | bool | None
-"""The favourable class, if the user names one."""
 CALIBRATION_BINS = 10
+RIGHT = ""
+"""The name under which rows are counted as right or wrong whatever their class: "selected" are those that are
+right, and all are of the class, so that the accuracy of this class is that of all."""
 MOST_LABELS = 50
-POSITIVES = ("1", "1.0", "True", "true", "yes", "Yes", "y", "Y", "positive", "Positive", "accepted", "hired")
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "sel": ("selected",),
     "act": ("actual",),
@@ -36,7 +36,6 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "sy": ("y_score", "actual"),
 }
 """Term → the columns that it is made of."""
-NEGATIVES = ("0", "0.0", "False", "false", "no", "No", "n", "N", "negative", "Negative", "rejected", "-1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,11 +98,10 @@ class Labelled:
     """The source of an audit of class labels.
 
     Args:
-        levels: every label. compared: those that are held against the rest; several for more than two
-            classes.
+        words: the labels. compared: those that are held against the rest; several for more than two classes.
     """
 
-    levels: Sequence[str]
+    words: Vocabulary
     compared: Sequence[str]
     source: Source[Classes]
 
@@ -112,57 +110,28 @@ class Labelled:
         return replace(self, source=self.source.only(crossing))
 
     def favourable(self, positive: Positive) -> str:
-        """The favourable class, as `positive_label`."""
-        return positive_label(self.levels, positive)
+        """The favourable class, as `Vocabulary.favourable`."""
+        return self.words.favourable(positive)
+
+    @property
+    def overall(self) -> Source[ClassCell] | None:
+        """Right or wrong whatever the class, where there are several classes and outcomes."""
+        several = len(self.compared) > 1 and self.words.true is not None
+        return self.against_rest(RIGHT) if several else None
 
     def against_rest(self, name: str) -> Source[ClassCell]:
         """One class against the rest."""
         return self.source.of(lambda c: c.of[name])
 
 
-def levels_of(labels: Mapping[str, Factor]) -> list[str]:
-    """Every label that is predicted or true, sorted."""
-    return sorted({level for f in labels.values() for level in f.levels})
-
-
-def positive_label(levels: Sequence[str], positive: Positive) -> str:
-    """The favourable class: named, or the obvious one of two.
-
-    Raises:
-        UsageError: `no-positive`, `unknown-class`.
-    """
-    if positive is not None:
-        wanted = (
-            str(int(positive)) if isinstance(positive, float) and positive.is_integer() else str(positive)
-        )
-        if wanted not in levels:
-            raise UsageError("unknown-class", "no label is this class", given=wanted, available=levels)
-        return wanted
-    if len(levels) <= 2:
-        for level in levels:
-            if level in POSITIVES:
-                return level
-        other = [level for level in levels if level not in NEGATIVES]
-        if len(levels) == 2 and len(other) == 1:
-            return other[0]
-        if levels and all(level in NEGATIVES for level in levels):
-            return "1"  # nobody is selected
-    raise UsageError(
-        "no-positive",
-        "which class is the favourable one?",
-        expected="positive= (--positive), one of the labels",
-        available=levels,
-    )
-
-
-def compared_labels(levels: Sequence[str], predicted: Sequence[str], positive: Positive) -> list[str]:
+def compared_labels(words: Vocabulary, positive: Positive) -> list[str]:
     """The favourable class; or, where none is named, each of more than two.
 
     Raises:
-        DataError: `not-labels`. UsageError: as `positive_label`.
+        DataError: `not-labels`. UsageError: as `Vocabulary.favourable`.
     """
-    check_labels(predicted)
-    return list(levels) if positive is None and len(levels) > 2 else [positive_label(levels, positive)]
+    check_labels(words.predicted)
+    return words.levels if positive is None and len(words.levels) > 2 else [words.favourable(positive)]
 
 
 def check_labels(predicted: Sequence[str]) -> None:
@@ -282,8 +251,11 @@ def from_rows(rows: Rows, positive: Positive, *, crossing: bool) -> Labelled:
     Raises:
         DataError, UsageError: as `compared_labels` and `class_columns`.
     """
-    levels = levels_of(rows.labels)
-    compared = compared_labels(levels, rows.labels["y_pred"].levels, positive)
+    true = rows.labels.get("y_true")
+    words = reconciled(rows.labels["y_pred"].levels, None if true is None else true.levels)
+    compared = compared_labels(words, positive)
+    if rows.of_second and len(compared) == 1 and words.is_first(compared[0]):
+        rows = rows.with_column("y_score", 1 - rows.columns["y_score"])
     columns = _columns(rows, compared)
 
     known: dict[tuple[Attribute, Stratum], list[Classes]] = {}
@@ -297,7 +269,7 @@ def from_rows(rows: Rows, positive: Positive, *, crossing: bool) -> Labelled:
     found = groupings(rows.groups, crossing=crossing)
     loose = partial(_loose, rows, columns)
     source = in_memory(rows, found, _everyone(rows, columns), cells, loose)
-    return Labelled(levels=levels, compared=compared, source=source)
+    return Labelled(words=words, compared=compared, source=source)
 
 
 def from_file(large: Large, named: Named, positive: Positive, intake: Intake) -> Labelled:
@@ -321,8 +293,8 @@ def from_file(large: Large, named: Named, positive: Positive, intake: Intake) ->
     if not used:
         raise DataError("no-rows", "no row has all the values that the audit needs", given=str(large.path))
     check_weights(np.array([weight]), named.weight)
-    levels = sorted({**predicted, **true})
-    compared = compared_labels(levels, sorted(predicted), positive)
+    words = reconciled(predicted, true if named.y_true is not None else None)
+    compared = compared_labels(words, positive)
     analysis.note(
         "streamed",
         f"{used + left:,} rows were streamed. Counts and sums are exact"
@@ -331,17 +303,23 @@ def from_file(large: Large, named: Named, positive: Positive, intake: Intake) ->
     parts = batches(large, named, missing=missing, labels=True, progress=progress, analysis=analysis)
 
     def count(rows: Rows) -> tuple[Classes, Cells[Classes], Finds]:
+        rows = rows.in_words(words)
         columns = _columns(rows, compared)
         cells = partial(_classes, rows, columns, binned=True)
         return _everyone(rows, columns), cells, partial(_loose, rows, columns)
 
     source = summed(parts, intake.crossing, count)
-    return Labelled(levels=levels, compared=compared, source=source)
+    return Labelled(words=words, compared=compared, source=source)
 
 
 def _columns(rows: Rows, compared: Sequence[str]) -> dict[str, dict[str, FloatArray]]:
-    """Class → its columns; scores belong to the one class that is compared."""
-    return {name: class_columns(rows, name, scored=len(compared) == 1) for name in compared}
+    """Class → its columns; scores belong to the one class that is compared. Of several classes also whether a
+    row is right, under `RIGHT`."""
+    found = {name: class_columns(rows, name, scored=len(compared) == 1) for name in compared}
+    if len(compared) > 1 and "y_true" in rows.labels:
+        right = np.sum([own["selected"] * own["actual"] for own in found.values()], axis=0)
+        found[RIGHT] = {"selected": right, "actual": np.ones(len(rows))}
+    return found
 
 
 def _everyone(rows: Rows, columns: Mapping[str, Mapping[str, FloatArray]]) -> Classes:

@@ -10,7 +10,7 @@ from evenhand._compare import against, compare, kept, reference_of, widest, wors
 from evenhand._declared import Declared
 from evenhand._labels import Attribute
 from evenhand._strata import held_equal, say_paradox, within_strata
-from evenhand.audits.predictions.asked import Options
+from evenhand.audits.predictions.asked import Options, say_task
 from evenhand.audits.predictions.cells import all_others
 from evenhand.audits.predictions.claims import label_claims
 from evenhand.audits.predictions.class_cells import ClassCell, Labelled
@@ -21,13 +21,14 @@ from evenhand.audits.predictions.practice.absent import add_absent
 from evenhand.audits.predictions.practice.selection import law_of_labels
 from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
 from evenhand.audits.predictions.sources import Source
-from evenhand.measures.classification import BASE, FPR, ROWS, SELECTED, TPR
+from evenhand.measures.classification import ACCURACY, BASE, FPR, ROWS, SELECTED, TPR
 from evenhand.measures.contrasts import rate_gap
 
 
 def labels(given: Input, declared: Declared, analysis: Analysis, options: Options) -> dict[str, int]:
     """The tables of a law, then the claims; rows read, used and left out."""
     found = given.labelled(options.positive)
+    say_task(analysis, given.named, options, "classification", found.compared)
     if options.law is not None:
         law_of_labels(found, options, declared, analysis, weighted=given.named.weight is not None)
     classification(found.only(options.crossing), declared, analysis, measures=options.measures)
@@ -51,11 +52,28 @@ def classification(
         given = f"class={name}" if several else None
         for attribute in source.attributes:
             _attribute(source, attribute, declared, analysis, measures=measures, given=given)
+    if found.overall is not None:
+        _overall(found.overall, declared, analysis, measures=measures)
     if several:
         analysis.note(
             "multiclass",
             f"{len(found.compared)} classes: each is held against the rest; positive= picks one of them.",
         )
+
+
+def _overall(
+    source: Source[ClassCell], declared: Declared, analysis: Analysis, *, measures: str | Sequence[str]
+) -> None:
+    """The accuracy over all classes, beside that of each class against the rest, which is another thing."""
+    wanted = [measures] if isinstance(measures, str) else measures
+    for attribute in source.attributes:
+        cells = source.cells(attribute, None)
+        every = label_claims(cells[0].moments.names, declared)
+        claims = [c for c in every if c.name == ACCURACY.name and {"default", c.name, c.key} & {*wanted}]
+        if len(cells) > 1 and claims:
+            reference = reference_of(cells, attribute, declared, analysis, size=lambda c: c.moments.weight)
+            family = f"{attribute}, all classes"
+            compare(against(cells, reference), claims, declared, analysis, family=family)
 
 
 def _attribute(

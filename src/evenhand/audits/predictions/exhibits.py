@@ -69,6 +69,10 @@ def performance_table(
     )
 
 
+MOST_LOG = 50
+"""Standard error of the log of a ratio, beyond which an interval says nothing and may overflow."""
+
+
 def _performance(measure: Measure, c: Cell, scale: Scale, level: float) -> dict[str, float | None]:
     """Value and interval of one group, on the scale of the data."""
     if measure.infer is correlations:
@@ -82,6 +86,8 @@ def _performance(measure: Measure, c: Cell, scale: Scale, level: float) -> dict[
         return {"value": value, "low": None, "high": None}
     low, high = bounds(value, se, level=level)
     if (measure.log or measure.is_ratio) and value > 0:
+        if se > MOST_LOG * value:
+            return {"value": value, "low": None, "high": None}
         low, high = (float(value * np.exp(x)) for x in bounds(0.0, se / value, level=level))
     return {"value": value, "low": low, "high": high}
 

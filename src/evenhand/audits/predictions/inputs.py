@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from evenhand._errors import DataError, UsageError
 from evenhand._model import FloatArray
 from evenhand._provenance import digest_of
+from evenhand._table import distinct, require
+from evenhand._vocabulary import Positive
 from evenhand.audits.predictions import class_cells, sources
 from evenhand.audits.predictions.batches import Large, large_file
-from evenhand.audits.predictions.class_cells import Labelled, Positive
+from evenhand.audits.predictions.class_cells import Labelled
 from evenhand.audits.predictions.roles import Column, Columns, Intake, Named, Progress, Roles, gather, unit_of
 from evenhand.audits.predictions.rows import Rows, rows_of
 from evenhand.audits.predictions.sources import Numbers, Source
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Exposed: TypeAlias = Callable[[FloatArray, FloatArray | None], FloatArray]
+PIECE = 1 << 16
+"""Rows whose values are looked at together."""
 MOST_DIGEST = 200_000
 """Rows of a frame up to which its contents are digested; a file's bytes always are."""
 
@@ -44,6 +48,13 @@ class Input:
     def head(self) -> pa.Table:
         """All rows, or the first batch of a streamed file."""
         return self.table if self.large is None else self.large.head([self.named.y_pred])
+
+    def distinct(self, name: str, most: int) -> list[Any] | None:
+        """The values of all of a column, in the order of their appearance; None where there are more."""
+        if self.large is not None:
+            return distinct((batch.column(0) for batch in self.large.read([name])), most)
+        column = require(self.table, name)
+        return distinct((column.slice(at, PIECE) for at in range(0, len(column), PIECE)), most)
 
     @cached_property
     def _numbers(self) -> Rows:
@@ -123,16 +134,21 @@ def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
             raise made.not_streamed("a continuous attribute")
         if unit_of(roles.units, large.columns) is not None:
             raise made.not_streamed("an audit of units (--unit)")
+        if roles.count is not None:
+            raise made.not_streamed("a table of counts (--count)")
         return made
     whole, named = gather(data, roles, everything=True)
-    if roles.units is not False and named.unit is None:
+    if named.count is not None:
+        text = f"Rows are counts, in {named.count}: they stand for {whole.num_rows} people, one row each."
+        intake.analysis.note("counted", text)
+    elif roles.units is not False and named.unit is None:
         withhold_of_copies(whole, named, intake.analysis)
     return Input(named=named, table=whole.select(named.all()), large=None, intake=intake)
 
 
 def _plain(roles: Roles) -> bool:
     """Whether every role is a column's name."""
-    single = (roles.y_pred, roles.y_true, roles.y_score, roles.weight, roles.lists)
+    single = (roles.y_pred, roles.y_true, roles.y_score, roles.weight, roles.count, roles.lists)
     several = (roles.groups, roles.control)
     return all(r is None or isinstance(r, str) for r in single) and not any(
         _texts(r) is None for r in several

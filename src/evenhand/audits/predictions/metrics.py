@@ -14,18 +14,20 @@ from evenhand._declared import Declared
 from evenhand._errors import DataError, UsageError
 from evenhand._labels import grouping
 from evenhand._model import Estimate
+from evenhand._table import distinct, read_table
+from evenhand._vocabulary import Positive, reconciled
+from evenhand.audits.predictions.asked import are_labels
 from evenhand.audits.predictions.cells import Cell, cells_of, everyone, prepare
 from evenhand.audits.predictions.claims import label_claims, number_claims
 from evenhand.audits.predictions.class_cells import (
-    Positive,
+    MOST_LABELS,
     check_labels,
     class_cells,
     class_columns,
-    levels_of,
-    positive_label,
 )
 from evenhand.audits.predictions.roles import Column, Roles, gather
 from evenhand.audits.predictions.rows import Rows, rows_of
+from evenhand.measures import classification
 
 C = TypeVar("C", bound=Cell)
 
@@ -53,7 +55,7 @@ def compare(
     y_true: Column | None = None,
     q: float = 0.8,
     positive: Positive = None,
-    labels: bool = False,
+    labels: bool | None = None,
     **sides: Unpack[Sides],
 ) -> Estimate:
     """Any claimed measure of two groups by its name; the functions beside this one are the most asked for.
@@ -63,7 +65,8 @@ def compare(
             impact"``.
         y_pred: (n,) numbers, or class labels with `labels`. group: (n,) labels. y_true: (n,) outcomes.
         q: in (0, 1), for measures at a quantile. positive: the favourable class. labels: predictions are
-            class labels. sides: who against whom, see `Sides`.
+            class labels; by default where they look like it and the measure is one of labels. sides: who
+            against whom, see `Sides`.
 
     Raises:
         UsageError: `unknown-measure`, unknown groups, q outside (0, 1). DataError: text for numbers, one
@@ -72,35 +75,56 @@ def compare(
     >>> compare("MAE", [1, 2, 3, 5], y_true=[0, 0, 0, 0], group=list("FFMM"), reference="M").value
     0.375
     """
+    if labels is None:
+        labels = measure in {row.name for row in classification.ROWS} and _are_classes(y_pred, positive)
     if labels:
         return _labels(measure, y_pred, y_true, group, positive=positive, **sides)
     return _numbers(measure, y_pred, y_true, group, q=q, **sides)
 
 
-def disparate_impact(y_pred: Column, *, group: Column, q: float = 0.8, **sides: Unpack[Sides]) -> Estimate:
-    """Selection rate of a group ÷ that of the reference; selected is strictly above quantile q of all
-    predictions.
+def disparate_impact(
+    y_pred: Column,
+    *,
+    group: Column,
+    q: float | None = None,
+    positive: Positive = None,
+    **sides: Unpack[Sides],
+) -> Estimate:
+    """Selection rate of a group ÷ that of the reference. Of numbers those are selected who are strictly above
+    quantile q of all predictions; of class labels those given the favourable class.
 
     Args:
-        y_pred: (n,) numbers. group: (n,) labels. q: in (0, 1). sides: who against whom, see `Sides`.
+        y_pred: (n,) numbers or class labels. group: (n,) labels. q: in (0, 1), of numbers; 0.8 by default.
+            positive: the favourable class, of labels. sides: who against whom, see `Sides`.
 
     Returns:
         an Estimate: value, Katz's log interval (Miettinen–Nurminen where a rate is 0), Fisher's p.
 
     Raises:
-        UsageError, DataError: unknown or missing groups, text for numbers, q outside (0, 1).
+        UsageError, DataError: unknown or missing groups, q outside (0, 1) or of class labels, no favourable
+            class.
 
     Source: 29 CFR 1607.4 D for the ratio; Katz et al. (1978) for its interval.
 
     >>> e = disparate_impact([1, 2, 3, 4, 5, 6, 7, 8], group=list("FMFMFMFM"), reference="M", q=0.5)
     >>> e.value, e.n_group, e.n_reference
     (1.0, 4, 4)
+    >>> disparate_impact([1, 0, 0, 1, 1, 0], group=list("FFFMMM"), reference="M").value
+    0.5
     """
-    return _numbers(f"disparate impact at q={q:g}", y_pred, None, group, q=q, **sides)
+    if _are_classes(y_pred, positive, q):
+        return _labels("disparate impact", y_pred, None, group, positive=positive, **sides)
+    at = 0.8 if q is None else q
+    return _numbers(f"disparate impact at q={at:g}", y_pred, None, group, q=at, **sides)
 
 
 def selection_rate_difference(
-    y_pred: Column, *, group: Column, q: float = 0.8, **sides: Unpack[Sides]
+    y_pred: Column,
+    *,
+    group: Column,
+    q: float | None = None,
+    positive: Positive = None,
+    **sides: Unpack[Sides],
 ) -> Estimate:
     """Selection rate of a group − that of the reference, Newcombe's interval, Fisher's p; arguments as
     `disparate_impact`.
@@ -110,7 +134,10 @@ def selection_rate_difference(
     >>> selection_rate_difference([1, 2, 3, 4], group=list("FMFM"), reference="M", q=0.5).value
     0.0
     """
-    return _numbers(f"selection rate above q={q:g}", y_pred, None, group, q=q, **sides)
+    if _are_classes(y_pred, positive, q):
+        return _labels("selection rate", y_pred, None, group, positive=positive, **sides)
+    at = 0.8 if q is None else q
+    return _numbers(f"selection rate above q={at:g}", y_pred, None, group, q=at, **sides)
 
 
 def average_score_difference(y_pred: Column, *, group: Column, **sides: Unpack[Sides]) -> Estimate:
@@ -232,6 +259,23 @@ def equalised_odds_difference(
     return _labels("equalised odds", y_pred, y_true, group, positive=positive, **sides)
 
 
+def _are_classes(y_pred: Column, positive: Positive, q: float | None = None) -> bool:
+    """Whether predictions are class labels: a favourable class is named, or they look like it.
+
+    Raises:
+        UsageError: `bad-quantile` where labels are to be cut at a quantile.
+    """
+    column = read_table({"y_pred": np.asarray(y_pred).reshape(-1)}).column("y_pred")
+    values = distinct([column], MOST_LABELS)
+    two = values is not None and len(values) <= 2 and are_labels(values, values)
+    found = positive is not None or (values is not None and (two or are_labels(values, None)))
+    if found and q is not None:
+        raise UsageError(
+            "bad-quantile", "class labels are not cut at a quantile", given=q, expected="positive=, a label"
+        )
+    return found
+
+
 def _numbers(
     measure: str,
     y_pred: Column,
@@ -263,7 +307,9 @@ def _labels(
 ) -> Estimate:
     rows = _rows(y_pred, y_true, group, sides.get("weight"), labels=True)
     check_labels(rows.labels["y_pred"].levels)
-    columns = class_columns(rows, positive_label(levels_of(rows.labels), positive), scored=False)
+    true = rows.labels.get("y_true")
+    words = reconciled(rows.labels["y_pred"].levels, None if true is None else true.levels)
+    columns = class_columns(rows, words.favourable(positive), scored=False)
     cells = class_cells(columns, rows.weight, grouping("group", rows.groups["group"]))
     return _pair(label_claims(cells[0].moments.names, Declared()), measure, cells, sides)
 

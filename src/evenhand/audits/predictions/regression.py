@@ -21,13 +21,14 @@ from evenhand._declared import Declared
 from evenhand._labels import Attribute
 from evenhand._strata import held_equal, say_paradox, within_strata
 from evenhand.audits.predictions import exhibits
-from evenhand.audits.predictions.asked import Options, Task, is_notebook
+from evenhand.audits.predictions.asked import Options, Task, is_notebook, say_task
 from evenhand.audits.predictions.bootstrap import add_bootstrap
 from evenhand.audits.predictions.cells import Cell, all_others
 from evenhand.audits.predictions.claims import number_claims, number_measures
 from evenhand.audits.predictions.continuous import add_continuous
 from evenhand.audits.predictions.inputs import Input
 from evenhand.audits.predictions.practice.absent import add_absent
+from evenhand.audits.predictions.practice.actual import say_actual_gap
 from evenhand.audits.predictions.practice.notebook import add_notebook
 from evenhand.audits.predictions.practice.selection import law_of_numbers, law_quantiles
 from evenhand.audits.predictions.practice.thresholds import add_suggestion
@@ -45,6 +46,7 @@ def numbers(
     """A regression, a ranking, ranked lists, or the table of the 2022 notebook; rows read, used and left
     out."""
     named, notebook, law = given.named, is_notebook(options.measures), options.law
+    say_task(analysis, named, options, task)
     if given.large is not None and (notebook or task == "ranking"):
         raise given.not_streamed("the notebook's table" if notebook else "a ranking")
     counts = {}
@@ -93,6 +95,7 @@ def regression(found: Numbers, declared: Declared, analysis: Analysis, options: 
         known = number_measures(scale, options.quantiles)
         told = [(row, plain[row.name]) for row in known if row.name in plain]
         add_unlabelled(analysis, against(cells, reference), told, attribute, declared)
+        say_actual_gap(against(cells, reference), analysis, declared)
         widest(cells, claims, declared, analysis, family=f"{attribute}, widest gap")
         if attribute.crossed:
             worst_subgroup(cells, all_others(cells), claims, declared, analysis, attribute)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
 from evenhand._model import FloatArray
-from evenhand._table import read_table, require
+from evenhand._table import expanded, read_table, require
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,8 +45,8 @@ class Roles:
     Args:
         y_pred: a name, an array, or a fitted model with ``predict``, asked for the rows of the data.
         units: a name (of nested units a path, the widest first), an array, False, or nothing.
-        y_true, y_score, weight, lists: names or arrays. groups, control, continuous: names, or a mapping of
-            name → array.
+        y_true, y_score, weight, count, lists: names or arrays. groups, control, continuous: names, or a
+            mapping of name → array.
         interval: names of the lower and upper bound. features: columns that a model is asked with.
     """
 
@@ -56,6 +56,7 @@ class Roles:
     y_score: Column | None = None
     units: Units = ()
     weight: Column | None = None
+    count: Column | None = None
     lists: Column | None = None
     control: Columns = ()
     continuous: Columns = ()
@@ -87,7 +88,8 @@ class Named:
     Args:
         y_pred, y_true, y_score, weight: names. groups, control, continuous: names.
         interval: lower and upper bound of a prediction interval. lists: which ranked list a row is of.
-        unit: whom or what a row is about, where several rows may be about one.
+        unit: whom or what a row is about, where several rows may be about one. count: how many people a
+            row stands for. of_second: the scores are those of the second of two classes, as these are sorted.
     """
 
     y_pred: str
@@ -100,6 +102,8 @@ class Named:
     weight: str | None = None
     lists: str | None = None
     unit: str | None = None
+    count: str | None = None
+    of_second: bool = False
 
     def numeric(self) -> dict[str, str]:
         """Role → column, for the columns that must be numbers."""
@@ -131,6 +135,9 @@ def gather(data: Any, roles: Roles, *, everything: bool = False) -> tuple[pa.Tab
     y_pred, y_score = roles.y_pred, roles.y_score
     if isinstance(y_pred, Fitted):
         y_pred, y_score = _predicted(table, data, y_pred, roles)
+    both = tuple(getattr(y_score, "shape", ()))[1:] == (2,)
+    if both:
+        y_score = np.asarray(y_score)[:, 1]
     added: dict[str, Column] = {}
     named = Named(
         y_pred=_role(y_pred, "y_pred", added) or "y_pred",
@@ -142,6 +149,8 @@ def gather(data: Any, roles: Roles, *, everything: bool = False) -> tuple[pa.Tab
         continuous=_roles(roles.continuous, "continuous", table, added),
         interval=roles.interval,
         lists=_role(roles.lists, "list", added),
+        count=_role(roles.count, "count", added),
+        of_second=both,
         unit=_role(unit_of(roles.units, () if table is None else table.column_names), "unit", added),
     )
     if not (named.groups or named.continuous):
@@ -151,6 +160,8 @@ def gather(data: Any, roles: Roles, *, everything: bool = False) -> tuple[pa.Tab
     whole = _joined(table, added)
     for name in named.all():
         require(whole, name)
+    if named.count is not None:
+        whole = expanded(whole, named.count)
     return whole if everything else whole.select(named.all()), named
 
 
@@ -180,18 +191,48 @@ def _role(value: Column | None, name: str, added: dict[str, Column]) -> str | No
     """The column's name; an array is `added` under the role's."""
     if value is None or isinstance(value, str):
         return value
-    added[name] = value
+    added[name] = _flat(value, name)
     return name
+
+
+def _flat(value: Column, name: str) -> Column:
+    """One value a row: a single column of a matrix or frame is taken out of it.
+
+    Raises:
+        DataError: `two-dimensional`.
+    """
+    shape: tuple[int, ...] = getattr(value, "shape", ())
+    if len(shape) < 2:
+        return value
+    if len(shape) == 2 and shape[1] == 1:
+        return np.asarray(value)[:, 0]
+    hint = ""
+    if name == "y_pred":
+        hint = "chances of classes are given as y_score=, and the classes predicted as y_pred="
+    raise DataError(
+        "two-dimensional", f"{name} has more than one column", given=shape, expected="(n,)", hint=hint
+    )
 
 
 def _roles(value: Columns, name: str, table: pa.Table | None, added: dict[str, Column]) -> tuple[str, ...]:
     """The columns' names; arrays are `added`, one alone under the role's name."""
+    if not isinstance(value, Mapping) and hasattr(value, "columns"):
+        value = {str(column): cast("Any", value)[column] for column in cast("Any", value).columns}
     if isinstance(value, Mapping):
         added.update(value)
         return tuple(value)
     if isinstance(value, str):
         return (value,)
+    own = getattr(value, "name", None)
+    if isinstance(own, str) and own and own not in added:
+        if table is None or own not in table.column_names:
+            name = own
+        elif _joined(None, {own: value}).column(own).to_pylist() == table.column(own).to_pylist():
+            return (own,)
     listed = list(cast("Iterable[object]", value))
+    if listed and all(isinstance(getattr(v, "name", None), str) and hasattr(v, "shape") for v in listed):
+        added.update({cast("Any", v).name: cast("Column", v) for v in listed})
+        return tuple(cast("Any", v).name for v in listed)
     names = tuple(v for v in listed if isinstance(v, str))
     if len(names) == len(listed) and (
         table is not None and (not names or names[0] in table.column_names or len(names) < table.num_rows)
@@ -230,7 +271,7 @@ def _joined(table: pa.Table | None, added: Mapping[str, Column]) -> pa.Table:
 def _predicted(
     table: pa.Table | None, data: Any, model: Fitted, roles: Roles
 ) -> tuple[FloatArray, Column | None]:
-    """Ask a fitted model for the rows of `data`; the probability of its second class too where it has two."""
+    """Ask a fitted model for the rows of `data`; the probabilities of its classes too where it has two."""
     if table is None:
         raise UsageError("no-data", "a fitted model needs the rows to predict", expected="data=")
     own = getattr(model, "feature_names_in_", None)
@@ -251,5 +292,5 @@ def _predicted(
     if y_score is None and hasattr(model, "predict_proba"):
         chances = np.asarray(model.predict_proba(frame))
         if chances.ndim == 2 and chances.shape[1] == 2:
-            y_score = chances[:, 1]
+            y_score = chances
     return predicted, y_score

@@ -15,6 +15,7 @@ from evenhand._errors import DataError, UsageError
 from evenhand._labels import UNKNOWN, natural
 from evenhand._model import BoolArray, Factor, FloatArray, IntArray
 from evenhand._table import factor, numbers
+from evenhand._vocabulary import Vocabulary, near_duplicates, reconciled
 from evenhand.audits.predictions.roles import MISSING, Missing, Named
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Rows:
         weight: case weights or None. dropped: rows left out. lists: the ranked list of each row, or None.
         unit: the unit of each row, or None where each is one.
         absent: attribute → group → (rows without an outcome, all rows), before any is left out.
+        of_second: the scores are those of the second of two classes, as these are sorted.
     """
 
     columns: Mapping[str, FloatArray]
@@ -50,6 +52,7 @@ class Rows:
     lists: Factor | None = None
     unit: IntArray | None = None
     absent: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+    of_second: bool = False
 
     def __len__(self) -> int:
         first: Mapping[str, Any] = self.groups or self.columns or self.labels or self.continuous
@@ -68,6 +71,12 @@ class Rows:
             lists=None if self.lists is None else self.lists[rows],
             unit=None if self.unit is None else self.unit[rows],
         )
+
+    def in_words(self, words: Vocabulary) -> Rows:
+        """The rows with predicted labels in the outcomes' words."""
+        if not words.renamed:
+            return self
+        return replace(self, labels={**self.labels, "y_pred": words.of_predictions(self.labels["y_pred"])})
 
     def with_column(self, name: str, values: FloatArray) -> Rows:
         """The rows with one more column."""
@@ -101,12 +110,9 @@ def rows_of(
         raise UsageError("unknown-missing", "no such policy", given=missing, available=MISSING)
     roles = {"y_pred": named.y_pred} | ({"y_true": named.y_true} if named.y_true else {})
     columns = {role: numbers(table, name) for role, name in named.numeric().items()}
-    factors = {}
-    for role, name in roles.items():
-        if labels:
-            factors[role] = factor(table, name)
-        else:
-            columns[role] = numbers(table, name)
+    if not labels:
+        columns |= {role: numbers(table, name) for role, name in roles.items()}
+    factors = _labels(table, roles, analysis, part=part) if labels else {}
     groups = {name: _group(table, name, missing, part) for name in named.groups}
     control = {name: _group(table, name, missing, part) for name in named.control}
     keep = np.ones(table.num_rows, dtype=bool)
@@ -117,6 +123,7 @@ def rows_of(
     for role, found in factors.items():
         keep &= _present(found.codes >= 0, roles[role], missing, analysis, "a label")
     for name, found in (groups | control).items():
+        _near(name, found, analysis)
         _present(found.codes >= 0, name, missing, analysis, "a group")
     lists = None if named.lists is None else factor(table, named.lists)
     if lists is not None:
@@ -144,10 +151,39 @@ def rows_of(
         dropped=int((~keep).sum()),
         lists=lists,
         unit=unit,
+        of_second=named.of_second,
     )
     if not (part or keep.any()):
         raise DataError("no-rows", "no row has all the values that the audit needs", given=table.num_rows)
     return rows if keep.all() else rows.take(keep)
+
+
+def _labels(
+    table: pa.Table, roles: Mapping[str, str], analysis: Analysis, *, part: bool
+) -> dict[str, Factor]:
+    """Role → its labels; of a whole table the predictions in the outcomes' words."""
+    factors = {role: factor(table, name) for role, name in roles.items()}
+    for role, found in factors.items():
+        _near(roles[role], found, analysis)
+    if part or "y_true" not in factors:
+        return factors
+    words = reconciled(factors["y_pred"].levels, factors["y_true"].levels)
+    if words.renamed:
+        pairs = ", ".join(f"{a!r} is {b!r}" for a, b in words.renamed.items())
+        text = f"{roles['y_pred']} is read in the labels of {roles['y_true']}: {pairs}."
+        analysis.note("labels-reconciled", text)
+    return factors | {"y_pred": words.of_predictions(factors["y_pred"])}
+
+
+def _near(name: str, found: Factor, analysis: Analysis) -> None:
+    pairs = near_duplicates(found.levels)
+    if pairs:
+        shown = "; ".join(f"{a!r} and {b!r}" for a, b in pairs[:4])
+        analysis.note(
+            "near-duplicates",
+            f"{name} has labels that differ by their spelling alone and are taken for different: {shown}.",
+            warning=True,
+        )
 
 
 def _absent(groups: Factor, missing: BoolArray) -> dict[str, tuple[int, int]]:
@@ -259,6 +295,7 @@ def rows_by_level(groups: Factor, within: BoolArray | None = None) -> list[npt.N
     [[1], [0, 3]]
     """
     codes = groups.codes if within is None else np.where(within, groups.codes, -1)
-    order = np.argsort(codes, kind="stable")
-    edges = np.searchsorted(codes[order], np.arange(len(groups.levels) + 1))
+    small = codes.astype(np.int16) if len(groups.levels) < 1 << 15 else codes  # sorted by counting
+    order = np.argsort(small, kind="stable")
+    edges = np.searchsorted(small[order], np.arange(len(groups.levels) + 1))
     return [order[a:b] for a, b in pairwise(edges)]
