@@ -14,13 +14,14 @@ import numpy as np
 from evenhand._errors import UsageError
 from evenhand._model import Factor, Plan, Probes
 from evenhand.audits.text.sources import CivilComments, source_of
+from evenhand.plans._placeholders import joined, placeholders_and_free, strange_slots
 from evenhand.plans._slots import slot_keys
 from evenhand.plans.civil import CATEGORIES
-from evenhand.plans.grid import Grid
+from evenhand.plans.grid import Grid, Skipped
 from evenhand.plans.identity import identity_templates
 from evenhand.plans.pairs import pair_grid
 from evenhand.plans.pronouns import pronoun_grid
-from evenhand.plans.templates import Templates, person_templates, strange_slots, templates
+from evenhand.plans.templates import Templates, person_templates
 from evenhand.terms import Terms
 from evenhand.terms import terms as load_terms
 from evenhand.texts import Texts
@@ -226,11 +227,12 @@ def _told_apart(parts: Sequence[Part]) -> list[Part]:
 def _parts(
     source: Texts | Templates, terms: Terms, replace: str | None, control: bool, groups: Sequence[str] | None
 ) -> list[Part]:
-    if isinstance(source, Texts) and any(_has_slot(text, terms) for text in source.texts):
-        made = templates(list(source.texts))
-        source = replaced(made, ids=tuple(source.ids), factors=dict(source.factors))
     if isinstance(source, Templates):
-        return _from_templates(source, terms, control)
+        return _from_templates(source, None, terms, replace, control)
+    if terms.kind != "pairs":
+        slotted, source = placeholders_and_free(source, terms.factors)
+        if slotted is not None:
+            return _from_templates(slotted, source, terms, replace, control)
     if terms.kind == "pairs":
         grid = pair_grid(source.texts, terms, ids=source.ids, factors=source.factors)
         return [Part(name="gender", grid=grid, attributes={"gender": "gender"}, word="word")]
@@ -252,29 +254,27 @@ def _parts(
     return found
 
 
-_PERSON_SLOTS = frozenset({"name", "person", "pronoun", "term", "identity"})
-
-
-def _has_slot(text: str, terms: Terms) -> bool:
-    """Whether braces in a text are slots for these terms, not the text's own."""
-    if "{" not in text:
-        return False
-    try:
-        return bool(set(slot_keys(text)) & (_PERSON_SLOTS | set(terms.factors)))
-    except UsageError:  # a stray brace: free text
-        return False
-
-
-def _from_templates(source: Templates, terms: Terms, control: bool) -> list[Part]:
+def _from_templates(
+    slotted: Templates, source: Texts | None, terms: Terms, replace: str | None, control: bool
+) -> list[Part]:
+    """Templates, and beside them the free texts of the same file, where it has some."""
+    free = source if source is not None and len(source) else None
     if terms.kind in ("name", "pronouns"):
-        return [_of_people(source, terms)]
-    source = replaced(source, skipped=(*source.skipped, *strange_slots(source, terms.factors)))
+        made = joined([slotted, *([_of_named(free, replace)] if free else [])])
+        return [replaced(_of_people(made, terms), templates=made)]
+    slotted = replaced(slotted, skipped=(*slotted.skipped, *strange_slots(slotted, terms.factors)))
     found = []
     for category in terms.factors:
-        mine = _with_slot(source, category)
+        mine, chosen = _with_slot(slotted, category), _of_category(terms, category)
+        if free is not None:
+            mined = _mined(free, chosen, category)
+            mine = joined(
+                [part for part in (mine, mined) if part is not None and len(part.templates)] or [mined]
+            )
+            mine = mine if len(mine.templates) else None
         if mine is not None:
-            found.append(_of_terms(mine, _of_category(terms, category), category, control))
-            source = replaced(source, skipped=())  # told once, with the first
+            found.append(_of_terms(mine, chosen, category, control))
+            slotted = replaced(slotted, skipped=())  # told once, with the first
     if not found:
         raise UsageError(
             "no-slot",
@@ -285,8 +285,35 @@ def _from_templates(source: Templates, terms: Terms, control: bool) -> list[Part
     return found
 
 
+def _mined(free: Texts, terms: Terms, category: str) -> Templates:
+    """The templates of free texts; without any, only what was left out."""
+    try:
+        return identity_templates(free.texts, terms, category, ids=free.ids, factors=free.factors)
+    except UsageError as error:
+        if error.slug != "no-identity-terms":
+            raise
+        return _nothing(free, f"mentions no term of {category}")
+
+
+def _nothing(free: Texts, reason: str) -> Templates:
+    return Templates(templates=(), ids=(), skipped=tuple(Skipped(text=i, reason=reason) for i in free.ids))
+
+
+def _of_named(free: Texts, replace: str | None) -> Templates:
+    """Free texts beside templates: those that mention the name."""
+    name = replace or free.replace
+    if name is None:
+        return _nothing(free, "has no slot, and no name to replace was given (--replace)")
+    try:
+        return person_templates(free.texts, name, ids=free.ids, factors=free.factors)
+    except UsageError as error:
+        if error.slug != "name-not-in-text":
+            raise
+        return _nothing(free, f"the text does not mention {name!r}")
+
+
 def _with_slot(source: Templates, category: str) -> Templates | None:
-    rows = [i for i, text in enumerate(source.templates) if category in slot_keys(text)]
+    rows = [i for i, text in enumerate(source.templates) if {category, "identity"} & set(slot_keys(text))]
     if not rows:
         return None
     index = np.array(rows)
