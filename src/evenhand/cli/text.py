@@ -11,6 +11,7 @@ from typer import Option
 
 from evenhand._errors import UsageError
 from evenhand._files import check_writable
+from evenhand._labels import attributes_of
 from evenhand.cli import options as shared
 from evenhand.cli.options import named_levels
 from evenhand.cli.output import call_of, finish, perform, progress_bar
@@ -41,7 +42,11 @@ def text(
     text_column: shared.TextColumn = None,
     groups: Annotated[
         list[str] | None,
-        Option("--group", help="Which attributes of the terms to compare; all by default. May be repeated."),
+        Option(
+            "--group",
+            help="Which attributes of the terms to compare; all by default. race*gender also compares their"
+            " intersections. May be repeated.",
+        ),
     ] = None,
     reference: shared.Reference = None,
     most_texts: Annotated[int | None, Option(help="An even random sample of so many texts.", min=1)] = None,
@@ -90,7 +95,7 @@ def text(
 ) -> None:
     """Score the same texts with other names, pronouns or identity terms, and compare the groups."""
     given = locals()
-    attributes = groups or (_attributes(given) if reference else [])
+    attributes = list(attributes_of(groups)) if groups else _attributes(given) if reference else []
     call = call_of("text", given, reference=named_levels(reference, attributes))
     if export_probes is not None or export_templates is not None:
         _export(call.arguments, export_probes, export_templates)

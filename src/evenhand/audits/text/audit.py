@@ -87,6 +87,7 @@ def audit_text(
         terms: names, pronouns, gendered pairs or identity terms: a name of `evenhand list terms`, or a file.
             One list or several.
         groups: which attributes of the terms to compare; all by default. Each is a family of claims.
+            ``race*gender`` also compares their intersections: each pair that differs in one of the two.
         reference: the group that the others are held against; all pairs by default.
         replace: the name in the texts that gives way to those of `terms`. Pronouns follow.
         text_column: column with the texts, where they are a table.

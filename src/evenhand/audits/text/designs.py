@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from evenhand._errors import UsageError
+from evenhand._labels import attributes_of, crossed
 from evenhand._model import Factor, Plan, Probes
 from evenhand.audits.text.sources import CivilComments, source_of
 from evenhand.plans._placeholders import joined, placeholders_and_free, strange_slots
@@ -131,6 +132,9 @@ def design(
     groups = [groups] if isinstance(groups, str) else groups
     lists = [terms] if isinstance(terms, str | os.PathLike | Terms) else list(terms)
     chosen = [item if isinstance(item, Terms) else load_terms(item) for item in lists]
+    if groups is not None:
+        wanted = attributes_of(groups, {name for item in chosen for name in item.factors})
+        chosen, groups = [_with_crossings(item, wanted) for item in chosen], list(wanted)
     noticed = source.flags if isinstance(source, Texts) else ()
     if isinstance(source, CivilComments):
         parts = [part for item in chosen for part in _civil(source, item, control, groups)]
@@ -148,6 +152,16 @@ def design(
         ]
         parts = [replaced(part, attributes=mine) for part, mine in zip(parts, kept, strict=True) if mine]
     return Design(parts=tuple(_told_apart(parts)), noticed=noticed)
+
+
+def _with_crossings(terms: Terms, wanted: Mapping[str, tuple[str, ...]]) -> Terms:
+    """The terms with the intersections that are wanted, and that some of them have, as further factors."""
+    for name, columns in wanted.items():
+        if len(columns) > 1 and all(column in terms.factors for column in columns):
+            both = crossed({column: terms.factors[column] for column in columns}).factor
+            if both.levels:
+                terms = replaced(terms, factors={**terms.factors, name: both})
+    return terms
 
 
 def _attribute_factors(part: Part, probes: Probes) -> dict[str, Factor]:
