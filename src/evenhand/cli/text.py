@@ -39,6 +39,21 @@ def text(
     replace: Annotated[
         str | None, Option(help="The name in the texts that gives way to those of terms.")
     ] = None,
+    person_column: Annotated[
+        str | None,
+        Option(help="Column with the name of the person in each text, where it is not the same in all."),
+    ] = None,
+    mode: Annotated[
+        str,
+        Option(
+            help="What becomes of men and women in one text where terms are gendered pairs: swap (both at"
+            " once), person (only the person's words) or collapse (all become one gender)."
+        ),
+    ] = "swap",
+    flagged: Annotated[
+        str,
+        Option(help="What becomes of texts of which some version is flagged: keep, drop or only."),
+    ] = "keep",
     text_column: shared.TextColumn = None,
     groups: Annotated[
         list[str] | None,
@@ -49,7 +64,9 @@ def text(
         ),
     ] = None,
     reference: shared.Reference = None,
-    most_texts: Annotated[int | None, Option(help="An even random sample of so many texts.", min=1)] = None,
+    most_texts: Annotated[
+        int | None, Option(help="An even random sample of so many texts, of those that can be used.", min=1)
+    ] = None,
     score: Annotated[str | None, Option(help="The score to compare; the subject's first by default.")] = None,
     strata: shared.Strata = None,
     strata_subject: Annotated[

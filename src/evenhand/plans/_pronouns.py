@@ -127,6 +127,24 @@ def change_pronouns(
     return mine
 
 
+def swap_pronouns(words: Words, edits: Edits) -> None:
+    """Adds to `edits` the change of every "he" to "she" and of every "she" to "he", at once."""
+    he, she = pronoun_set("he"), pronoun_set("she")
+    roles, other = _roles(), {"he": she, "she": he}
+    for i in (i for i, low in enumerate(words.low) if roles.get(low, ("",))[0] in other):
+        owner, role = roles[words.low[i]]
+        if words.inside_compound(i) or _either_or(words, i, roles):
+            edits.flag(f"'{words.words[i]}' stands in a compound or an alternative and was kept")
+        elif not _is_name(words, i):
+            _change_one(words, i, role, owner, other[owner], edits)
+
+
+def gender_of(low: str) -> str | None:
+    """The pronoun set of a word, "he" or "she"; None for any other word."""
+    owner = _roles().get(low, ("",))[0]
+    return owner if owner in ("he", "she") else None
+
+
 def _either_or(words: Words, i: int, roles: Mapping[str, tuple[str, frozenset[str]]]) -> bool:
     """he or she, him and/or her: two sets joined by "or"."""
     for step in (-1, 1):

@@ -247,7 +247,7 @@ _RANKS = word_set(
 )
 
 
-def _a_name(words: Words, i: int) -> bool:
+def rank_in_a_name(words: Words, i: int) -> bool:
     """Whether a rank is a family's or a place's name (Luther King, Duke University), or "count" a verb."""
     low, word = words.low[i], words.words[i]
     if low == "count" and not word[0].isupper():
@@ -267,6 +267,6 @@ def flag_gendered_nouns(words: Words, source: str | None, target: PronounSet, ed
     for i, low in enumerate(words.low):
         changed = (words.starts[i], words.ends[i]) in edits.spans
         if gendered.get(low.removesuffix("'s")) == source and source is not None and not changed:
-            if _a_name(words, i):
+            if rank_in_a_name(words, i):
                 continue
             edits.flag(f"'{words.words[i]}' is gendered and was kept: the person, or somebody else?")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from evenhand.plans._agreement import Edits
-from evenhand.plans._pronouns import PronounSet
+from evenhand.plans._pronouns import PronounSet, pronoun_set
 from evenhand.plans._words import SLOT_FIRST, SLOT_LAST, Words, match_case, word_set
 
 _OWNER = {
@@ -60,6 +60,13 @@ def change_titles(
             _put(words, i, new, edits)
         elif (mine or theirs) and not _either(words, i):
             edits.flag(f"the title '{words.words[i]}' is gendered and was kept")
+
+
+def swap_titles(words: Words, edits: Edits) -> None:
+    """Adds to `edits` every title of a man as that of a woman, and the other way round, at once."""
+    holders = {_holder(words, i) for i, low in enumerate(words.low) if low in _OWNER} - {""}
+    for target in ("she", "he"):
+        change_titles(words, pronoun_set(target), edits, source=None, names=holders)
 
 
 def called(words: Words, firsts: Collection[int], parts: Collection[str]) -> set[str]:

@@ -18,7 +18,7 @@ from evenhand._errors import UsageError
 from evenhand._files import foreign
 from evenhand._model import Factor
 from evenhand.plans._control import without
-from evenhand.plans._rewriting import article_like, name_places
+from evenhand.plans._rewriting import article_like
 from evenhand.plans._slots import (
     Filler,
     Levels,
@@ -29,7 +29,7 @@ from evenhand.plans._slots import (
     slot_keys,
     starts_sentence,
 )
-from evenhand.plans._words import match_case, words_of
+from evenhand.plans._words import match_case
 from evenhand.plans.grid import CONTROL, Block, Grid, Skipped
 from evenhand.terms import Terms
 from evenhand.terms import terms as load_terms
@@ -358,90 +358,4 @@ def _from_toml(text: str, name: str) -> Templates:
     )
 
 
-def person_templates(
-    texts: Sequence[str],
-    replace: str,
-    *,
-    ids: Sequence[str] | None = None,
-    factors: Mapping[str, Factor] | None = None,
-) -> Templates:
-    """Free texts about a named person as templates: every mention of the name becomes a slot.
-
-    Possessives keep their ending; the pronouns follow the gender of the name that is filled in. A text that
-    does not mention the name is in `skipped` with a reason.
-
-    Args:
-        texts: the base texts.
-        replace: the name that stands in them.
-        ids: of the texts; ``t1``, ``t2``, … where None.
-        factors: columns of the texts (``sentiment``, …), Factors of the same length.
-
-    Raises:
-        UsageError: no text mentions the name.
-
-    >>> t = person_templates(["Arthur lost his dog."], "Arthur").grid("names/weat-gender")
-    >>> t.render(8)
-    'Amy lost her dog.'
-    """
-    names = list(ids) if ids is not None else [f"t{i + 1}" for i in range(len(texts))]
-    made, keep, skipped, flags = [], [], [], []
-    for i, text in enumerate(texts):
-        template, flag = _name_slots(text, replace)
-        if template is None:
-            skipped.append(Skipped(text=names[i], reason=f"the text does not mention {replace!r}"))
-            continue
-        made.append(template)
-        keep.append(i)
-        flags.append(flag)
-    if not made:
-        raise UsageError(
-            "name-not-in-text",
-            "No text mentions the name to replace.",
-            given=replace,
-            expected="a name that stands in the texts, as a whole word",
-            hint="--replace names the person in the texts",
-        )
-    rows = np.array(keep)
-    return Templates(
-        templates=tuple(made),
-        ids=tuple(names[i] for i in keep),
-        bases=tuple(texts[i] for i in keep),
-        factors={k: f[rows] for k, f in (factors or {}).items()},
-        flags=tuple(flags),
-        follow=True,
-        skipped=tuple(skipped),
-    )
-
-
-def _name_slots(text: str, name: str) -> tuple[str | None, str]:
-    places = name_places(words_of(text), name)
-    if not places:
-        return None, ""
-    out, at, flag = [], 0, ""
-    for start, end, tail in places:
-        found = text[start:end]
-        slot = (
-            "{name:upper}"
-            if found.isupper() and len(found) > 1
-            else "{name:lower}"
-            if found.islower()
-            else "{name}"
-        )
-        out += [escape(text[at:start]), slot]
-        at = end
-        if len(tail) == 1:  # James' — the new name takes 's
-            flag = (
-                f"'{found}{tail}': possessive or closing quotation mark?"
-                if text[:start].count("'") % 2
-                else flag
-            )
-            out.append(f"{tail}s")
-            at += 1
-    rest = text[at:]
-    whole = "".join(out) + escape(rest)
-    if re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", whole, re.I):
-        flag = flag or f"'{name}' in a compound or another spelling was kept"
-    return whole, flag
-
-
-__all__ = ["SHIPPED", "Slot", "Templates", "person_templates", "templates"]
+__all__ = ["SHIPPED", "Slot", "Templates", "templates"]

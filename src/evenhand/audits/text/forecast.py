@@ -10,7 +10,8 @@ import numpy as np
 from evenhand._design import MOST_GROUPS, Chances, design
 from evenhand._model import IntArray
 from evenhand.audits.scores.scale import SHARE_TOLERANCE
-from evenhand.audits.text.designs import Design, Part, design_of
+from evenhand.audits.text.designs import Design, design_of
+from evenhand.audits.text.parts import Part
 
 GUESSES = (0.02, 0.05, 0.1, 0.2)
 """Spreads of a term's effect that a plan shows where the user names none, on the scale of the score."""
