@@ -10,7 +10,7 @@ from functools import cache
 from evenhand._errors import UsageError
 from evenhand.plans._agreement import Edits
 from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
-from evenhand.plans._titles import called, change_titles
+from evenhand.plans._titles import called, change_titles, everyones_titles
 from evenhand.plans._words import Words, article, match_case, word_set, words_of
 from evenhand.terms import terms
 
@@ -50,14 +50,15 @@ def rewrite(
     pronouns: str | PronounSet | None = None,
     replace: str | None = None,
     name: str | None = None,
+    all_people: bool = False,
 ) -> Rewrite:
     """The same text about a person with another name or other pronouns.
 
     Pronouns change in all five forms with letter case kept; "her" and "his" are resolved by the words around
     them; verbs agree with "they" (was → were, has → have, runs → run, he's → they're or they've, "is he" →
     "are they", "he runs and jumps" → "they run and jump"). The whole text is read as being about one person;
-    pronouns of another set are kept and flagged. What cannot be decided is rewritten by the likelier reading
-    and flagged.
+    pronouns of another set are kept and flagged, or change too
+    (`all_people`). What cannot be decided is rewritten by the likelier reading and flagged.
 
     Args:
         text: any text.
@@ -65,6 +66,7 @@ def rewrite(
             them.
         replace: the name of the person in the text; possessives are changed with it.
         name: the new name.
+        all_people: every "he" and "she", and every title, become those of `pronouns`, whoever they belong to.
 
     Raises:
         UsageError: unknown pronouns; `replace` without `name` or the other way; a name that is not in the
@@ -93,8 +95,12 @@ def rewrite(
     if replace is not None and name is not None:
         anchor = replace_name(words, replace, name, edits)
     if target is not None:
-        source = change_pronouns(words, target, edits, anchor=anchor)
-        flag_gendered_nouns(words, source, target, edits)
+        source = change_pronouns(words, target, edits, anchor=anchor, everyone=all_people)
+        for gender in ("he", "she") if all_people else (source,):
+            flag_gendered_nouns(words, gender, target, edits)
+        if all_people:
+            everyones_titles(words, target, edits)
+            return apply_edits(text, edits)
         names = None if replace is None else _names(words, replace, name_places(words, replace.strip()))
         change_titles(words, target, edits, source=source, names=names)
     return apply_edits(text, edits)

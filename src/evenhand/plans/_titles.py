@@ -64,9 +64,14 @@ def change_titles(
 
 def swap_titles(words: Words, edits: Edits) -> None:
     """Adds to `edits` every title of a man as that of a woman, and the other way round, at once."""
-    holders = {_holder(words, i) for i, low in enumerate(words.low) if low in _OWNER} - {""}
     for target in ("she", "he"):
-        change_titles(words, pronoun_set(target), edits, source=None, names=holders)
+        everyones_titles(words, pronoun_set(target), edits)
+
+
+def everyones_titles(words: Words, target: PronounSet, edits: Edits) -> None:
+    """Adds to `edits` the titles of everyone."""
+    holders = {_holder(words, i) for i, low in enumerate(words.low) if low in _OWNER} - {""}
+    change_titles(words, target, edits, source=None, names=holders)
 
 
 def called(words: Words, firsts: Collection[int], parts: Collection[str]) -> set[str]:
