@@ -92,3 +92,23 @@ def test_a_mixed_file_exports_templates_that_read_back(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     again = _probes(str(toml), "names/weat-gender")
     assert again == _probes(str(file), "names/weat-gender", replace="Arthur")
+
+
+def test_an_export_tells_what_was_left_out(tmp_path: Path) -> None:
+    """Exported probes carry the same warnings as an audit, on stderr."""
+    from typer.testing import CliRunner
+
+    file = tmp_path / "t.txt"
+    file.write_text("Many [RACE] friends.\nIt rains.\n")
+    given = [
+        "text",
+        "--texts",
+        str(file),
+        "--terms",
+        "identity/race",
+        "--export-probes",
+        str(tmp_path / "p.csv"),
+    ]
+    done = CliRunner().invoke(app, given)
+    assert done.exit_code == 0
+    assert "Warning: 1 text left out: mentions no term of race." in done.stderr

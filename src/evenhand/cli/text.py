@@ -140,7 +140,7 @@ def demo(
 
 
 def _export(arguments: Mapping[str, Any], probes: Path | None, templates: Path | None) -> None:
-    from evenhand.audits.text.designs import design_of
+    from evenhand.audits.text.designs import design_of, skipped
     from evenhand.audits.text.export import write_probes, write_templates
 
     made = design_of(arguments)
@@ -151,3 +151,5 @@ def _export(arguments: Mapping[str, Any], probes: Path | None, templates: Path |
         typer.echo(f"Written: {probes} ({n} probes) and {lines} (one document a line, in the same order)")
     if templates is not None:
         typer.echo(f"Written: {templates} ({write_templates(made, templates)} templates)")
+    for reason, n in skipped(made).items():
+        typer.echo(f"Warning: {n} text{'s' * (n != 1)} left out: {reason}.", err=True)

@@ -137,9 +137,7 @@ def _from_templates(slotted: Templates, source: Texts | None, terms: Terms, want
         mine, chosen = _with_slot(slotted, category), _of_category(terms, category)
         if free is not None:
             mined = _mined(free, chosen, category)
-            mine = joined(
-                [part for part in (mine, mined) if part is not None and len(part.templates)] or [mined]
-            )
+            mine = joined([part for part in (mine, mined) if part is not None])
             mine = mine if len(mine.templates) else None
         if mine is not None:
             mine = wanted.sample.of(mine) if source is not None else mine
