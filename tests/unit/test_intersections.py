@@ -127,3 +127,15 @@ def test_comprehends_own_output_is_audited_by_intersections_in_one_command(tmp_p
     found = _pairs(eh.Result.from_json(out / "result.json"))
     assert found[frozenset(("black & male", "white & male"))].estimate.value == pytest.approx(-0.5, abs=0.01)
     assert found[frozenset(("black & female", "white & female"))].estimate.value == pytest.approx(0, abs=0.01)
+
+
+def test_every_score_keeps_its_tables_and_is_in_one_family() -> None:
+    """Several scores: each has its exhibits (the last no longer replaces the others) and its primary claims."""
+    data = {**_recorded(CELLS), "other": list(np.random.default_rng(1).normal(0.5, 0.05, 120))}
+    result = eh.audit_scores(data, scores=["score", "other"], groups="race")
+    alone = eh.audit_scores(data, scores="score", groups="race")
+    one, two = (list(result.exhibits[k].rows()) for k in ("scores by group", "scores by group, other"))
+    assert one == list(alone.exhibits["scores by group"].rows())
+    assert one != two
+    assert {f.estimate.measure for f in result.findings if f.primary} == {"mean score", "mean other"}
+    assert len({f.family for f in result.findings if f.primary}) == 1

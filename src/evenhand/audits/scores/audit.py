@@ -103,7 +103,13 @@ def audit_scores(
             tolerance=tolerance_for(tolerance, name, observations.columns[name], analysis),
             declared=declared,
         )
+        shown, analysis.exhibits = analysis.exhibits, {}
         add_sections(observations, question, analysis, threshold=threshold)
+        own, analysis.exhibits = analysis.exhibits, shown
+        if name == roles.scores[0]:
+            analysis.show(own)
+        else:
+            analysis.show_again(own, name)
     note_rows(observations, roles, analysis)
     who = Path(data).name if isinstance(data, str | os.PathLike) else "recorded replies"
     return analysis.result(
