@@ -20,6 +20,7 @@ NOT_PEOPLE = [
     ("He was ten years old, at most.", "age"),
     ("The sea is black.", "race"),
     ("An old world is new.", "age"),
+    ("She felt young blood.", "age"),
 ]
 PEOPLE = [
     ("I have many black friends.", "race"),
