@@ -93,7 +93,8 @@ def words_of(text: str) -> Words:
     >>> words_of("He’s well-read.").low
     ("he's", 'well', 'read')
     """
-    pattern = _LOOSE_WORD if _LOOSE.search(text) else WORD
+    loose = ("'" in text or "’" in text) and _LOOSE.search(text) is not None
+    pattern = _LOOSE_WORD if loose else WORD
     found = list(pattern.finditer(text))
     words = tuple(m.group() for m in found)
     return Words(
