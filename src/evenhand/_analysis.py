@@ -39,6 +39,12 @@ class Analysis:
         if made not in self.notes:
             self.notes.append(made)
 
+    def show_again(self, exhibits: Mapping[str, Exhibit], of: str) -> None:
+        """Add the exhibits of a further score beside those of the same name, called after it."""
+        self.show(
+            {f"{name}, {of}": replace(made, title=f"{made.title}: {of}") for name, made in exhibits.items()}
+        )
+
     def settle(self, correction: Correction = "single-step") -> None:
         """Judge the primary claims as one family over the whole audit, and put them first."""
         self.findings[:0] = judge(

@@ -8,9 +8,9 @@ find a group again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import combinations, product, takewhile
 
 import numpy as np
 
@@ -145,6 +145,40 @@ def crossed(groups: Mapping[str, Factor]) -> Grouped:
     return Grouped(Attribute(tuple(groups)), Factor(out, tuple(CROSS.join(p) for p in parts)), parts)
 
 
+def attributes_of(groups: Sequence[str], known: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
+    """Attribute → its columns. ``race*gender`` is race, gender, and their intersection; what is itself among
+    the `known` columns is one.
+
+    >>> attributes_of(["race*gender", "age"])
+    {'race': ('race',), 'gender': ('gender',), 'race & gender': ('race', 'gender'), 'age': ('age',)}
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for name in groups:
+        columns = (name,) if name in known else tuple(part.strip() for part in name.split("*"))
+        columns = tuple(dict.fromkeys(columns))
+        found |= {column: (column,) for column in columns}
+        found[CROSS.join(columns)] = columns
+    return found
+
+
+def grouping_among(name: str, groups: Mapping[str, Factor]) -> Grouped:
+    """One of several attributes; an intersection of others among them knows how its levels are made up.
+
+    >>> both = {"a": Factor.of("xy"), "b": Factor.of("pq"), "a & b": Factor.of(["x & p", "y & q"])}
+    >>> grouping_among("a & b", both).parts
+    (('x', 'p'), ('y', 'q'))
+    """
+    whole = grouping(name, groups[name])
+    sizes = range(2, len(groups))
+    columns = next((c for k in sizes for c in combinations(groups, k) if CROSS.join(c) == name), ())
+    if not columns:
+        return whole
+    made = {CROSS.join(parts): parts for parts in product(*(groups[c].levels for c in columns))}
+    if not all(level in made for level in whole.factor.levels):
+        return whole
+    return Grouped(Attribute(columns), whole.factor, tuple(made[level] for level in whole.factor.levels))
+
+
 def natural(level: str) -> tuple[int, float, str]:
     """Numbers by size, then text."""
     try:
@@ -187,11 +221,19 @@ def named_level(word: str, attributes: Sequence[str]) -> tuple[str, str] | None:
 
     >>> named_level("race=white", ["sex", "race"]), named_level("sex=F=1", ["sex", "sex=F"])
     (('race', 'white'), ('sex=F', '1'))
+    >>> named_level("race*sex=white & F", ["race & sex"])
+    ('race & sex', 'white & F')
     """
     for name in sorted(attributes, key=len, reverse=True):
-        if word.startswith(f"{name}="):
-            return name, word[len(name) + 1 :]
+        for written in (name, name.replace(CROSS, "*")):
+            if word.startswith(f"{written}="):
+                return name, word[len(written) + 1 :]
     return None
+
+
+def name_of(word: str, attributes: Sequence[str]) -> str:
+    """The attribute that a word names: ``race*gender`` is ``race & gender``."""
+    return next((a for a in attributes if a.replace(CROSS, "*") == word), word)
 
 
 def references(given: str | Mapping[str, str] | None, attributes: Sequence[str]) -> dict[str, str]:
@@ -204,6 +246,6 @@ def references(given: str | Mapping[str, str] | None, attributes: Sequence[str])
     if given is None:
         return {}
     if not isinstance(given, str):
-        return {str(k): str(v) for k, v in given.items()}
+        return {name_of(str(k), attributes): str(v) for k, v in given.items()}
     found = named_level(given, attributes)
     return dict([found]) if found is not None else {attributes[0]: given} if attributes else {}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from evenhand.plans import rewrite
 from evenhand.plans._verbs import AMBIGUOUS, SURE, to_base, to_third
-from evenhand.plans.templates import person_templates
+from evenhand.plans.people import person_templates
 from evenhand.terms import terms
 
 NOISE = st.text(max_size=60)

@@ -323,8 +323,8 @@ def test_a_placeholder_that_nothing_fills_is_told() -> None:
     """As an error where it stands among slots that are filled, as texts left out where it stands alone."""
     with pytest.raises(UsageError, match="unknown-slot"):
         audit_text("vader", ["{RACE} men met {WHO}."], terms="identity/race")
-    with pytest.raises(UsageError, match=r"\{CATEGORY\} is no slot for these terms; \{race\} is"):
-        audit_text("vader", ["Many {CATEGORY} friends."], terms="identity/race")
+    with pytest.raises(UsageError, match=r"\{CASTE\} is no slot for these terms; \{race\} is"):
+        audit_text("vader", ["Many {CASTE} friends."], terms="identity/race")
     found = audit_text(
         "vader", ["Many {RACE} friends.", "I met {WHO} today.", "A {religion} man."], terms="identity/race"
     )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from evenhand._labels import attributes_of
 from evenhand.cli import options as shared
 from evenhand.cli.options import named_levels
 from evenhand.cli.output import call_of, perform
@@ -37,7 +38,14 @@ def scores(
             help="Columns with scores; the first carries the claims, each gets its own. May be repeated.",
         ),
     ],
-    groups: shared.Groups,
+    groups: Annotated[
+        list[str],
+        Option(
+            "--group",
+            help="Columns with the groups; each is a family of claims. race*gender also compares their"
+            " intersections. May be repeated.",
+        ),
+    ],
     units: Annotated[
         list[str] | None,
         Option(
@@ -63,4 +71,4 @@ def scores(
     out: shared.Out = None,
 ) -> None:
     """Audit a table of scores that some service gave earlier."""
-    perform(call_of("scores", locals(), reference=named_levels(reference, groups)))
+    perform(call_of("scores", locals(), reference=named_levels(reference, list(attributes_of(groups)))))

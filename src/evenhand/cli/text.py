@@ -11,6 +11,7 @@ from typer import Option
 
 from evenhand._errors import UsageError
 from evenhand._files import check_writable
+from evenhand._labels import attributes_of
 from evenhand.cli import options as shared
 from evenhand.cli.options import named_levels
 from evenhand.cli.output import call_of, finish, perform, progress_bar
@@ -38,13 +39,34 @@ def text(
     replace: Annotated[
         str | None, Option(help="The name in the texts that gives way to those of terms.")
     ] = None,
+    person_column: Annotated[
+        str | None,
+        Option(help="Column with the name of the person in each text, where it is not the same in all."),
+    ] = None,
+    mode: Annotated[
+        str,
+        Option(
+            help="What becomes of men and women in one text where terms are gendered pairs: swap (both at"
+            " once), person (only the person's words) or collapse (all become one gender)."
+        ),
+    ] = "swap",
+    flagged: Annotated[
+        str,
+        Option(help="What becomes of texts of which some version is flagged: keep, drop or only."),
+    ] = "keep",
     text_column: shared.TextColumn = None,
     groups: Annotated[
         list[str] | None,
-        Option("--group", help="Which attributes of the terms to compare; all by default. May be repeated."),
+        Option(
+            "--group",
+            help="Which attributes of the terms to compare; all by default. race*gender also compares their"
+            " intersections. May be repeated.",
+        ),
     ] = None,
     reference: shared.Reference = None,
-    most_texts: Annotated[int | None, Option(help="An even random sample of so many texts.", min=1)] = None,
+    most_texts: Annotated[
+        int | None, Option(help="An even random sample of so many texts, of those that can be used.", min=1)
+    ] = None,
     score: Annotated[str | None, Option(help="The score to compare; the subject's first by default.")] = None,
     strata: shared.Strata = None,
     strata_subject: Annotated[
@@ -92,7 +114,7 @@ def text(
 ) -> None:
     """Score the same texts with other names, pronouns or identity terms, and compare the groups."""
     given = locals()
-    attributes = groups or (_attributes(given) if reference else [])
+    attributes = list(attributes_of(groups)) if groups else _attributes(given) if reference else []
     call = call_of("text", given, reference=named_levels(reference, attributes))
     if export_probes is not None or export_templates is not None:
         _export(call.arguments, export_probes, export_templates)
@@ -120,7 +142,7 @@ def demo(
 
 
 def _export(arguments: Mapping[str, Any], probes: Path | None, templates: Path | None) -> None:
-    from evenhand.audits.text.designs import design_of
+    from evenhand.audits.text.designs import design_of, skipped
     from evenhand.audits.text.export import write_probes, write_templates
 
     made = design_of(arguments)
@@ -131,3 +153,5 @@ def _export(arguments: Mapping[str, Any], probes: Path | None, templates: Path |
         typer.echo(f"Written: {probes} ({n} probes) and {lines} (one document a line, in the same order)")
     if templates is not None:
         typer.echo(f"Written: {templates} ({write_templates(made, templates)} templates)")
+    for reason, n in skipped(made).items():
+        typer.echo(f"Warning: {n} text{'s' * (n != 1)} left out: {reason}.", err=True)

@@ -7,7 +7,8 @@ from evenhand.plans.civil import Comments, civil_comments
 from evenhand.plans.grid import Block, Grid, Skipped
 from evenhand.plans.identity import Finder, Found, Placeholder, identity_templates, placeholder
 from evenhand.plans.pairs import pair_grid, swap_gender
-from evenhand.plans.templates import Templates, person_templates, templates
+from evenhand.plans.people import person_templates
+from evenhand.plans.templates import Templates, templates
 
 __all__ = [
     "Block",

@@ -65,6 +65,8 @@ class Edits:
         old = words.words[i]
         if "’" in old:
             new = new.replace("'", "’")
+        if " " in old:  # tokenised text: doesn 't
+            new = re.sub("(n['’]t)$" if re.search(" n['’]t", old, re.I) else "(['’])", r" \1", new)
         self.spans[(words.starts[i], words.ends[i])] = (match_case(new, old), kind)
 
     def flag(self, reason: str) -> None:
@@ -104,7 +106,8 @@ def inverted(words: Words, i: int, edits: Edits, *, plural: bool) -> bool:
     after = i + 1
     while is_adverb(words.at(after)) and not words.gap(after - 1).strip(" \n"):
         after += 1
-    if words.at(p - 1) in ("it", "this", "that", "there", "who"):
+    asks = words.at(p - 1) == "who" and (p == 1 or words.ends_sentence(p - 2))  # Who is he?
+    if words.at(p - 1) in ("it", "this", "that", "there", "who") and not asks:
         return False  # it is he who …
     following = words.at(after)
     same = bool(following) and not words.gap(after - 1).strip(" \n")
@@ -286,6 +289,11 @@ _STATES = word_set(
 )
 
 
+_AFTER_DONE = (
+    PREPOSITIONS | CONJUNCTIONS - {"&"} | word_set("now already when if because but by yet here as so too")
+)
+
+
 def contraction(words: Words, i: int, edits: Edits) -> str:
     """What "'s" after a pronoun stands for: "are" (he's tired) or "have" (he's been).
 
@@ -310,6 +318,8 @@ def contraction(words: Words, i: int, edits: Edits) -> str:
         "come",
     ):
         return "have" if nxt not in ("seen", "taken", "given", "made") or _has_object(words, j) else "are"
+    if nxt == "done" and not words.gap(j).strip(" \n") and words.at(j + 1) not in _AFTER_DONE | {""}:
+        return "have"
     if nxt in _STATES and not _has_object(words, j):
         return "are"
     if nxt in PARTICIPLES or (nxt.endswith("ed") and len(nxt) > 3 and is_past(nxt)):

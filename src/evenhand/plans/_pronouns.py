@@ -98,7 +98,13 @@ def _roles(extra: PronounSet | None = None) -> Mapping[str, tuple[str, frozenset
 
 
 def change_pronouns(
-    words: Words, target: PronounSet, edits: Edits, *, anchor: int | None = None, source: str | None = None
+    words: Words,
+    target: PronounSet,
+    edits: Edits,
+    *,
+    anchor: int | None = None,
+    source: str | None = None,
+    everyone: bool = False,
 ) -> str | None:
     """Adds to `edits` what makes the person's pronouns those of `target`; returns the set that they were.
 
@@ -109,6 +115,7 @@ def change_pronouns(
         anchor: the first word that names the person, or None: whose pronouns come first after it are the
             person's.
         source: the person's present set where it is known.
+        everyone: whether "he" and "she" of other people change, too.
     """
     roles = _roles(target)
     places = [i for i, low in enumerate(words.low) if low in roles]
@@ -116,15 +123,35 @@ def change_pronouns(
     for i in compound:
         edits.flag(f"'{words.words[i]}' stands in a compound or an alternative and was kept")
     places = [i for i in places if i not in compound and not _is_name(words, i)]
-    mine = _source(words, places, roles, anchor, source, edits)
-    if mine is None or mine == target.id:
+    mine = _source(words, places, roles, anchor, source, Edits() if everyone else edits)
+    if mine is None:
         return mine
-    _flag_plural(words, places, roles, mine, edits)
+    changing = {mine, *(("he", "she") if everyone else ())} - {target.id}
+    if mine in changing:
+        _flag_plural(words, places, roles, mine, edits)
     for i in places:
         owner, role = roles[words.low[i]]
-        if owner == mine:
-            _change_one(words, i, role, mine, target, edits)
+        if owner in changing:
+            _change_one(words, i, role, owner, target, edits)
     return mine
+
+
+def swap_pronouns(words: Words, edits: Edits) -> None:
+    """Adds to `edits` the change of every "he" to "she" and of every "she" to "he", at once."""
+    he, she = pronoun_set("he"), pronoun_set("she")
+    roles, other = _roles(), {"he": she, "she": he}
+    for i in (i for i, low in enumerate(words.low) if roles.get(low, ("",))[0] in other):
+        owner, role = roles[words.low[i]]
+        if words.inside_compound(i) or _either_or(words, i, roles):
+            edits.flag(f"'{words.words[i]}' stands in a compound or an alternative and was kept")
+        elif not _is_name(words, i):
+            _change_one(words, i, role, owner, other[owner], edits)
+
+
+def gender_of(low: str) -> str | None:
+    """The pronoun set of a word, "he" or "she"; None for any other word."""
+    owner = _roles().get(low, ("",))[0]
+    return owner if owner in ("he", "she") else None
 
 
 def _either_or(words: Words, i: int, roles: Mapping[str, tuple[str, frozenset[str]]]) -> bool:
@@ -172,7 +199,8 @@ def _source(
             edits.flag(f"unclear whose pronouns are the person's: {', '.join(sorted(singular))}")
     for other, n in sorted(singular.items()):
         if other != mine:
-            edits.flag(f"'{other}' × {n} kept: probably another person's pronouns")
+            said = f"'{other}' × {n} kept: probably another person's pronouns"
+            edits.flag(f"{said} (all_people=True changes them)")
     return mine
 
 

@@ -10,7 +10,8 @@ from functools import cache
 from evenhand._errors import UsageError
 from evenhand.plans._agreement import Edits
 from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
-from evenhand.plans._words import Words, article, match_case, words_of
+from evenhand.plans._titles import called, change_titles, everyones_titles
+from evenhand.plans._words import Words, article, match_case, word_set, words_of
 from evenhand.terms import terms
 
 
@@ -49,14 +50,15 @@ def rewrite(
     pronouns: str | PronounSet | None = None,
     replace: str | None = None,
     name: str | None = None,
+    all_people: bool = False,
 ) -> Rewrite:
     """The same text about a person with another name or other pronouns.
 
     Pronouns change in all five forms with letter case kept; "her" and "his" are resolved by the words around
     them; verbs agree with "they" (was → were, has → have, runs → run, he's → they're or they've, "is he" →
     "are they", "he runs and jumps" → "they run and jump"). The whole text is read as being about one person;
-    pronouns of another set are kept and flagged. What cannot be decided is rewritten by the likelier reading
-    and flagged.
+    pronouns of another set are kept and flagged, or change too
+    (`all_people`). What cannot be decided is rewritten by the likelier reading and flagged.
 
     Args:
         text: any text.
@@ -64,6 +66,7 @@ def rewrite(
             them.
         replace: the name of the person in the text; possessives are changed with it.
         name: the new name.
+        all_people: every "he" and "she", and every title, become those of `pronouns`, whoever they belong to.
 
     Raises:
         UsageError: unknown pronouns; `replace` without `name` or the other way; a name that is not in the
@@ -90,9 +93,16 @@ def rewrite(
     words, edits = words_of(text), Edits()
     anchor: int | None = None
     if replace is not None and name is not None:
-        anchor = replace_name(words, replace, name, edits, target=target)
+        anchor = replace_name(words, replace, name, edits)
     if target is not None:
-        flag_gendered_nouns(words, change_pronouns(words, target, edits, anchor=anchor), target, edits)
+        source = change_pronouns(words, target, edits, anchor=anchor, everyone=all_people)
+        for gender in ("he", "she") if all_people else (source,):
+            flag_gendered_nouns(words, gender, target, edits)
+        if all_people:
+            everyones_titles(words, target, edits)
+            return apply_edits(text, edits)
+        names = None if replace is None else _names(words, replace, name_places(words, replace.strip()))
+        change_titles(words, target, edits, source=source, names=names)
     return apply_edits(text, edits)
 
 
@@ -139,11 +149,14 @@ def name_places(words: Words, name: str) -> list[tuple[int, int, str]]:
     return places
 
 
-def replace_name(
-    words: Words, old: str, new: str, edits: Edits, *, target: PronounSet | None = None
-) -> int | None:
-    """Adds the replacement of a name, its possessives, articles and titles; returns the first word that names
-    it.
+def _names(words: Words, name: str, places: list[tuple[int, int, str]]) -> set[str]:
+    """What the person is called: the parts of the name, and the surname after it."""
+    ends = {end for _, end, _ in places}
+    return called(words, [i for i, end in enumerate(words.ends) if end in ends], name.lower().split())
+
+
+def replace_name(words: Words, old: str, new: str, edits: Edits) -> int | None:
+    """Adds the replacement of a name, its possessives and articles; returns the first word that names it.
 
     Raises:
         UsageError: the name does not stand in the text.
@@ -170,7 +183,6 @@ def replace_name(
                 fitted, end = f"{fitted}{tail}s", end + 1
         edits.spans[(start, end)] = (fitted, "name")
         _article_before(words, start, fitted, edits)
-        title_before(words, start, target, edits)
     left = re.search(rf"(?<![^\W_]){re.escape(old)}(?![^\W_])", _without(words.text, places), re.I)
     if left:
         edits.flag(f"'{left.group()}' in a compound or another spelling was kept")
@@ -210,27 +222,6 @@ def article_like(old: str, following: str) -> str:
     return new.capitalize() if old[0].isupper() else new
 
 
-_TITLES = {"he": "Mr", "she": "Ms", "they": "Mx"}
-
-
-def title_before(words: Words, start: int, target: PronounSet | None, edits: Edits) -> None:
-    m = re.search(
-        r"(?<![^\W_])(Mr|Mrs|Ms|Miss|Mx|Sir|Madam|Dame|Lord|Lady)(\.?)\s+\Z",
-        words.text[max(0, start - 9) : start],
-    )
-    if not m or target is None:
-        return
-    begin = max(0, start - 9) + m.start(1)
-    if m.group(1) in ("Mr", "Mrs", "Ms", "Miss", "Mx"):
-        new = _TITLES.get(target.id, "Mx")
-        if new == m.group(1) or (target.id == "she" and m.group(1) in ("Mrs", "Miss")):
-            return
-        dot = "." if m.group(1) == "Miss" and "." in words.text else m.group(2)
-        edits.spans[(begin, begin + len(m.group(1)) + len(m.group(2)))] = (new + dot, "title")
-    else:
-        edits.flag(f"the title '{m.group(1)}' is gendered and was kept")
-
-
 @cache
 def _gendered() -> dict[str, str]:
     """Gendered noun → "he" or "she"."""
@@ -247,12 +238,30 @@ def _gendered() -> dict[str, str]:
         "lord",
         "lords",
         "sir",
+        "madam",
+        "lady",
         "male",
         "males",
         "female",
         "females",
     }
     return {w: o for w, o in found.items() if w not in both and not w.endswith("s")}
+
+
+_RANKS = word_set(
+    "king queen prince princess duke duchess count countess baron baroness emperor empress lady"
+)
+
+
+def rank_in_a_name(words: Words, i: int) -> bool:
+    """Whether a rank is a family's or a place's name (Luther King, Duke University), or "count" a verb."""
+    low, word = words.low[i], words.words[i]
+    if low == "count" and not word[0].isupper():
+        return words.at(i - 1) not in ("a", "the", "this", "that")
+    if low not in _RANKS or not word[0].isupper():
+        return False
+    around = [words.words[k] for k in (i - 1, i + 1) if 0 <= k < len(words)]
+    return low != "lady" and any(w[0].isupper() and w.lower() not in ("the", "a") for w in around)
 
 
 def flag_gendered_nouns(words: Words, source: str | None, target: PronounSet, edits: Edits) -> None:
@@ -262,5 +271,8 @@ def flag_gendered_nouns(words: Words, source: str | None, target: PronounSet, ed
         return
     gendered = _gendered()
     for i, low in enumerate(words.low):
-        if gendered.get(low.removesuffix("'s")) == source and source is not None:
+        changed = (words.starts[i], words.ends[i]) in edits.spans
+        if gendered.get(low.removesuffix("'s")) == source and source is not None and not changed:
+            if rank_in_a_name(words, i):
+                continue
             edits.flag(f"'{words.words[i]}' is gendered and was kept: the person, or somebody else?")

@@ -29,16 +29,53 @@ FUNCTION = (
     | word_set(
         "because when if while who whom which what where why how than though although since unless so again "
         "yesterday today tomorrow there here alone anything something everything nothing too not enough let "
-        "once ago now tonight later afterwards soon often always never everywhere somewhere anywhere instead "
-        "together either well right straight him them us me anyway someone anyone aside apart home upon via "
-        "per despite except we're they're i'm that's it's there's i've i'll i'd"
+        "once ago now tonight later afterwards soon often always never everywhere somewhere anywhere "
+        "instead together either well right straight him them us me anyway someone anyone aside apart home "
+        "upon via per despite except throughout besides beyond amid among amongst beneath beside behind "
+        "below above concerning inside outside till whilst whereas hence http https cause cuz cos tho rn "
+        "lol lmao smh bc lmfao omg wtf we're they're i'm that's it's there's i've i'll i'd"
     )
 )
 # function words that also begin a noun phrase after "her"
 _ALSO_ADJECTIVE = word_set(
     "very own then now once so well right home back out up down like off over near away"
 )
-_NUMBERS = word_set("one two three four five six seven eight nine ten several many few first second third")
+_NUMBERS = word_set(
+    "one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred "
+    "several many few"
+)
+_ORDINALS = word_set(
+    "first second third fourth fifth sixth seventh eighth ninth tenth last fourteenth twentieth"
+)
+_LEAVE = word_set("leave leaves left leaving secure secures secured securing earn earns earned earning")
+_HELD = word_set(
+    "hold holds held holding take takes took taken taking keep keeps kept leave leaves left leaving "
+    "believe believes believed find finds found prove proves proved proven render rendered make makes "
+    "made making consider considered think thinks thought declare declared"
+)
+_STATES_AFTER = word_set(
+    "hostage captive prisoner responsible accountable dead alive wrong right guilty innocent unable "
+    "able capable incapable aware eligible unprotected slipping"
+)
+_NAMED = word_set(
+    "rechristen rechristening rechristened christen christened rename renamed dub dubbed dubbing name "
+    "named naming nickname nicknamed call called calls crown crowned make made makes title titled style "
+    "styled call calling"
+)
+_QUANTITIES = word_set("much plenty enough more")
+_WENT = word_set("went came sprang began took gave ran knew grew became fell wrote told asked seems seemed")
+_EARNED = word_set(
+    "earn earns earned earning win wins won winning procure procured secure secured securing afford "
+    "afforded grant granted enable enabled allow allowed gain gained garner garnered bring brings "
+    "brought net netted land landed"
+)
+_ACCLAIM = word_set(
+    "praise recognition acclaim fame notoriety access admission entry entrance permission access accolades"
+    " nominations notice acclaim points membership"
+)
+_TAUGHT = word_set("teach teaches taught teaching")
+_PUPILS = word_set("class classes course courses pupils lessons language subject skills trade")
+_HURT = word_set("hurt hurts injure injured injures break broke broken strain strained throw threw on in of")
 _MOVES = word_set(
     "send sends sent sending take takes took taken taking drive drives drove driving bring brings brought"
     " bringing walk "
@@ -49,8 +86,8 @@ _MOVES = word_set(
     "invite invited fly flew keep kept treat treated serve served help helped"
 )
 _APPOINT = word_set(
-    "elect elected electing appoint appointed appointing name named crown crowned declare declared pronounce"
-    " pronounced"
+    "elect elected electing appoint appointed appointing name named crown crowned declare declared "
+    "pronounce pronounced"
 )
 _CAUSATIVE = word_set(
     "let lets letting make makes made making help helps helped helping have having see sees saw seeing "
@@ -139,10 +176,16 @@ def is_determiner(words: Words, i: int, edits: Edits) -> bool:
     nxt, before, beyond = words.at(i + 1), _verb_before(words, i), words.at(i + 2)
     last = words.ends_sentence(i + 1) or bool(words.gap(i + 1).strip(" \n"))
     closes = last or beyond in FUNCTION
+    if _object_by_its_neighbours(words, i, closes=closes):
+        return False
     if words.gap(i + 1).startswith(("-", "‑")) and nxt not in ("and", "or"):
-        return True
-    if nxt in _NUMBERS:
-        if before in _GIVE:
+        if before in _STRONG_GIVE:
+            edits.flag(f"'{before} {words.low[i]} {nxt}': object or possessive?")
+        return before not in _STRONG_GIVE or beyond in ("old", "time", "year")
+    if nxt in _ORDINALS and not closes:
+        return not (before in _STRONG_GIVE and beyond in ("place", "prize", "aid"))
+    if nxt in _NUMBERS or nxt in _ORDINALS or nxt.isdigit():
+        if before in _GIVE or before in _LEAVE:
             edits.flag(f"'{words.low[i]} {nxt}' after '{before}': object or possessive?")
             return False
         return True
@@ -157,11 +200,40 @@ def is_determiner(words: Words, i: int, edits: Edits) -> bool:
     return _after_verb(words, i, edits, closes=closes)
 
 
+def _object_by_its_neighbours(words: Words, i: int, *, closes: bool) -> bool:
+    """Whether the verb before and the words behind say that "her" is an object: held her hostage, named her
+    Queen, helped her find it, earned her much praise."""
+    nxt, before, beyond = words.at(i + 1), _verb_before(words, i), words.at(i + 2)
+    name = words.words[i + 1][0].isupper() and not words.words[i].isupper()
+    if before in _HELD and nxt in _STATES_AFTER and (closes or nxt not in ("right", "dead")):
+        return True
+    if name and (nxt.endswith("'s") or before in _NAMED) and nxt not in _RELATIONS:
+        made = before in _NAMED and (closes or not before.startswith("ma"))
+        return made or (nxt.endswith("'s") and before in _EARNED | _GIVE)
+    if before in _GIVE | _EARNED and (nxt in _QUANTITIES or (nxt in _ACCLAIM and before in _EARNED)):
+        return True
+    if before in _TAUGHT and nxt not in _RELATIONS | _PUPILS and not nxt.endswith("s"):
+        return True
+    if (
+        before in _HELPED
+        and nxt not in _RELATIONS
+        and (beyond in OBJECTS | DETERMINERS - _QUANTIFIED or (bool(beyond) and words.words[i + 2].istitle()))
+    ):
+        return to_base(nxt) is None and not is_participle_ing(nxt)
+    if before in _RESULT and closes and nxt.endswith(("ful", "less", "ous", "able", "ible")):
+        return True
+    return nxt in _WENT
+
+
+_HELPED = word_set("help helps helped helping let lets letting make makes made making")
+_QUANTIFIED = word_set("one two three four five six seven eight nine ten both all")
+
+
 def _noun_may_follow(words: Words, i: int) -> bool:
     """Whether a word follows in the same phrase."""
     if i + 1 >= len(words) or words.ends_sentence(i):
         return False
-    return not re.search(r"[,;:)\]}—–/…]|--|^[\"”’'*_]|\s-\s", words.gap(i))
+    return not re.search(r"[,;:)\]}—–/…&@#|<>]|--|^[\"”’'*_]|\s-\s", words.gap(i))
 
 
 def _verb_before(words: Words, i: int) -> str:
@@ -172,13 +244,17 @@ def _verb_before(words: Words, i: int) -> str:
         and words.at(p - 1) in _GIVE
     ):
         return ""
-    while is_adverb(words.at(p)) and p > 0:
+    while is_adverb(words.at(p)) and words.at(p) != "of" and p > 0:
         p -= 1
     return words.at(p)
 
 
 def _function_word_starts_noun_phrase(words: Words, i: int, edits: Edits, *, closes: bool) -> bool:
     nxt, beyond = words.at(i + 1), words.at(i + 2)
+    if nxt in _ALSO_ADJECTIVE - {"very"} and words.at(i - 1) in PREPOSITIONS and not closes:
+        return nxt not in ("up", "down", "out", "off", "over", "like", "near", "away", "so", "well")
+    if nxt == "back" and words.at(i - 1) in _HURT:
+        return True
     if nxt in ("very", "own"):
         return beyond not in ("much", "well", "little", "often", "highly", "badly")
     if nxt in _ALSO_ADJECTIVE and not closes:

@@ -13,8 +13,9 @@ from evenhand._errors import UsageError
 from evenhand.plans._agreement import Edits
 from evenhand.plans._pronouns import FORMS as PRONOUN_FORMS
 from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
-from evenhand.plans._rewriting import apply_edits, article_like, flag_gendered_nouns, title_before
-from evenhand.plans._words import SLOT_FIRST, Words, match_case, words_of
+from evenhand.plans._rewriting import apply_edits, article_like, flag_gendered_nouns
+from evenhand.plans._titles import called, change_titles
+from evenhand.plans._words import SLOT_FIRST, match_case, words_of
 from evenhand.plans.grid import Block
 from evenhand.terms import Terms
 
@@ -302,12 +303,8 @@ def _with_pronouns(marked: str, target: PronounSet | None, *, follow: bool) -> t
     source = change_pronouns(words, target, edits, anchor=anchor, source=None if follow else "he")
     if follow:
         flag_gendered_nouns(words, source, target, edits)
-        _titles(words, target, edits)
+        marks = [i for i, w in enumerate(words.words) if _MARKS.search(w)]
+        names = called(words, marks, {words.low[i].removesuffix("'s") for i in marks})
+        change_titles(words, target, edits, source=source, names=names)
     result = apply_edits(marked, edits)
     return result.text, result.flags
-
-
-def _titles(words: Words, target: PronounSet, edits: Edits) -> None:
-    for i, w in enumerate(words.words):
-        if _MARKS.match(w):
-            title_before(words, words.starts[i], target, edits)

@@ -16,6 +16,15 @@ _ABBREVIATION = re.compile(
 )
 
 
+_LOOSE_ENDS = (
+    r"(?:[^\W_]+(?:n ['’]| n['’])t"
+    r"|(?:s?he|they|it|we|you|i|who|what|where|how|that|there) ['’](?:s|re|ve|ll|d|m))"
+)
+_LOOSE = re.compile(rf"(?<![^\W_]){_LOOSE_ENDS}(?![^\W_])", re.I)
+"""Contractions of tokenised text, in two pieces: doesn 't, he 's."""
+_LOOSE_WORD = re.compile(rf"(?<![^\W_]){_LOOSE_ENDS}(?![^\W_])|{WORD.pattern}", re.I)
+
+
 def word_set(text: str) -> frozenset[str]:
     """The words of a string, as a set."""
     return frozenset(text.split())
@@ -78,19 +87,22 @@ class Words:
 
 
 def words_of(text: str) -> Words:
-    """Splits a text into words; contractions (he's) are one word, hyphens separate.
+    """Splits a text into words; contractions (he's, and he 's of tokenised text) are one word, hyphens
+    separate.
 
     >>> words_of("He’s well-read.").low
     ("he's", 'well', 'read')
     """
-    found = list(WORD.finditer(text))
+    loose = ("'" in text or "’" in text) and _LOOSE.search(text) is not None
+    pattern = _LOOSE_WORD if loose else WORD
+    found = list(pattern.finditer(text))
     words = tuple(m.group() for m in found)
     return Words(
         text,
         words,
         tuple(m.start() for m in found),
         tuple(m.end() for m in found),
-        tuple(w.lower().replace("’", "'").replace("ʼ", "'") for w in words),
+        tuple(w.lower().replace("’", "'").replace("ʼ", "'").replace(" ", "") for w in words),
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand._errors import UsageError
 from evenhand._model import Factor
+from evenhand.plans._reference import PEOPLE, refers_to_people
 from evenhand.plans._slots import SLOT, Slot, escape
 from evenhand.plans._verbs import SURE, is_past
 from evenhand.plans._words import word_set
@@ -23,19 +24,6 @@ from evenhand.terms import Terms
 _OFTEN_NOT_PEOPLE = word_set(
     "black white straight blind deaf old young native indigenous older younger senior bi trans gay queer "
     "disabled"
-)
-_PEOPLE = word_set(
-    "man men woman women people person guy guys girl girls boy boys kid kids child children friend "
-    "friends neighbor neighbors neighbour neighbours family families community communities student "
-    "students american americans canadian mother mothers father fathers mom dad parent parents couple "
-    "couples teacher teachers doctor doctors worker workers actor actors actress artist artists athlete "
-    "athletes player players voter voters citizen citizens immigrant immigrants folk folks lady ladies "
-    "gentleman gentlemen male males female females husband wife son daughter brother sister lawyer nurse "
-    "colleague colleagues coworker coworkers customer customers patient patients employee employees "
-    "candidate candidates applicant applicants driver drivers officer officers politician politicians "
-    "president leader leaders teen teens teenager teenagers youth adult adults user users owner owners "
-    "author writer musician singer population minority minorities residents resident tenants tenant "
-    "neighborhood culture lives rights"
 )
 
 
@@ -185,7 +173,9 @@ class Placeholder:
 _NEXT_WORD = re.compile(r"\s+([^\W\d_]+)")
 
 
-def placeholder(text: str, terms: Terms | Finder, category: str | None = None) -> Placeholder:
+def placeholder(
+    text: str, terms: Terms | Finder, category: str | None = None, *, people: bool = False
+) -> Placeholder:
     """The text as a template: every identity term becomes a slot that carries its form, number and letter
     case.
 
@@ -196,6 +186,7 @@ def placeholder(text: str, terms: Terms | Finder, category: str | None = None) -
         text: any text.
         terms: identity terms, or a Finder built from them.
         category: which category to look for; all where None.
+        people: leave out what does not clearly refer to people: the Black Sea, the Old Testament.
 
     >>> from evenhand.terms import terms as load
     >>> placeholder("I have many Black friends, and two Asians.", load("identity/race")).template
@@ -208,6 +199,10 @@ def placeholder(text: str, terms: Terms | Finder, category: str | None = None) -
             continue
         form, flag = _form_here(text, f)
         surface = text[f.start : f.end]
+        if people:  # a pole is no Pole
+            lower = f.category == "nationality" and surface.islower()
+            if not refers_to_people(text, f.start, f.end, "adjective" if lower else form):
+                continue
         key = f.category
         if len(surface) > 2 and surface.isupper():
             key = key.upper()
@@ -246,20 +241,20 @@ def _form_here(text: str, f: Found) -> tuple[str, str | None]:
             "another",
             "every",
         )
-        if following in _PEOPLE:
+        if following in PEOPLE:
             form = "adjective"
         elif article and (not following or following in _FUNCTION) and surface not in _OFTEN_NOT_PEOPLE:
             form = "noun"
-    if surface in _OFTEN_NOT_PEOPLE and following not in _PEOPLE:
+    if surface in _OFTEN_NOT_PEOPLE and following not in PEOPLE:
         return form, f"'{text[f.start : f.end]}' may not be about people here"
     if (
         f.category == "nationality"
         and form == "adjective"
-        and following not in _PEOPLE | _FUNCTION
+        and following not in PEOPLE | _FUNCTION
         and following
     ):
         return form, f"'{text[f.start : f.end]} {following}' may not be about people"
-    if form == "noun" and following in _PEOPLE:
+    if form == "noun" and following in PEOPLE:
         return "adjective", None
     return form, None
 
@@ -299,11 +294,11 @@ def identity_templates(
     names = list(ids) if ids is not None else [f"t{i + 1}" for i in range(len(texts))]
     rows, made, skipped = [], [], []
     for i, text in enumerate(texts):
-        p = placeholder(text, finder, category)
+        p = placeholder(text, finder, category, people=True)
         if not p.found:
-            skipped.append(
-                Skipped(text=names[i], reason=f"mentions no term of {category or terms.id.split('/')[-1]}")
-            )
+            what = category or terms.id.split("/")[-1]
+            said = "a word of {}, but hardly of people" if finder.find(text) else "no term of {}"
+            skipped.append(Skipped(text=names[i], reason=f"mentions {said.format(what)}"))
         elif len({f.category for f in p.found}) > 1:
             skipped.append(Skipped(text=names[i], reason="mentions terms of several categories: name one"))
         else:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from evenhand._errors import UsageError
 from evenhand._model import Factor
 from evenhand.plans._rewriting import rewrite
+from evenhand.plans.drawing import EVERY, Sample
 from evenhand.plans.grid import Grid
 from evenhand.plans.versions import version_grid
 from evenhand.terms import Terms
@@ -16,6 +17,7 @@ def pronoun_grid(
     texts: Sequence[str],
     terms: Terms,
     *,
+    sample: Sample = EVERY,
     ids: Sequence[str] | None = None,
     factors: Mapping[str, Factor] | None = None,
 ) -> Grid:
@@ -43,6 +45,7 @@ def pronoun_grid(
         lambda text: [rewrite(text, pronouns=name) for name in terms.terms],
         own,
         skip="has no third-person pronoun",
+        sample=sample,
         ids=ids,
         factors=factors,
     )

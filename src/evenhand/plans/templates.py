@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import product
@@ -18,9 +18,8 @@ from evenhand._errors import UsageError
 from evenhand._files import foreign
 from evenhand._model import Factor
 from evenhand.plans._control import without
-from evenhand.plans._rewriting import article_like, name_places
+from evenhand.plans._rewriting import article_like
 from evenhand.plans._slots import (
-    PERSON_KEYS,
     Filler,
     Levels,
     Slot,
@@ -30,7 +29,7 @@ from evenhand.plans._slots import (
     slot_keys,
     starts_sentence,
 )
-from evenhand.plans._words import match_case, words_of
+from evenhand.plans._words import match_case
 from evenhand.plans.grid import CONTROL, Block, Grid, Skipped
 from evenhand.terms import Terms
 from evenhand.terms import terms as load_terms
@@ -52,7 +51,7 @@ class Templates:
         factors: further columns of the templates, e.g. ``sentiment``.
         bases: the texts that templates were made from; the templates themselves where empty.
         flags: a flag per template, "" for none.
-        follow: whether the text's own pronouns follow the gender of the name.
+        follow: whether the text's own pronouns follow the gender of the name; one for all, or one each.
         skipped: texts that no template could be made of, and why.
         source, licence: of the templates.
     """
@@ -65,7 +64,7 @@ class Templates:
     factors: Mapping[str, Factor] = field(default_factory=dict)
     bases: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
-    follow: bool = False
+    follow: bool | tuple[bool, ...] = False
     skipped: tuple[Skipped, ...] = ()
     source: str = ""
     licence: str = ""
@@ -77,6 +76,13 @@ class Templates:
     def __iter__(self) -> Iterator[str]:
         """The sentences, in the order of the grid."""
         return iter(self.grid())
+
+    @property
+    def follows(self) -> tuple[bool, ...]:
+        """`follow` of every template."""
+        if isinstance(self.follow, tuple):
+            return self.follow
+        return (self.follow,) * len(self.templates)
 
     def expanded(self) -> Iterator[tuple[int, str, str, Mapping[str, str]]]:
         """(number of the template, id of the text, template without value slots, {slot or group: word})."""
@@ -139,6 +145,8 @@ class Templates:
                 lines.append(f"base = {_quote(self.bases[i])}")
             if self.flags and self.flags[i]:
                 lines.append(f"flag = {_quote(self.flags[i])}")
+            if self.follow is not True and self.follows[i]:
+                lines.append("follow = true")
             lines += [
                 f"{k} = {_quote(f.levels[c])}" for k, f in self.factors.items() if (c := int(f.codes[i])) >= 0
             ]
@@ -150,7 +158,7 @@ class Templates:
                 lines += [f"{_quote(k)} = {json.dumps(list(w), ensure_ascii=False)}" for k, w in entries] + [
                     ""
                 ]
-        if self.follow:
+        if self.follow is True:
             lines.insert(1, "follow = true\n")
         return "\n".join(lines)
 
@@ -169,7 +177,7 @@ def _compile(made: Templates, chosen: Terms, *, control: bool) -> Grid:
             template,
             len(ids),
             filler,
-            follow=made.follow,
+            follow=made.follows[number],
             forms=forms,
             flags=flags,
             flag=made.flags[number] if made.flags else "",
@@ -289,18 +297,6 @@ def templates(
     )
 
 
-def strange_slots(made: Templates, known: Collection[str]) -> tuple[Skipped, ...]:
-    """Texts with a slot that is neither `known`, nor a slot of names, nor a category of the shipped identity
-    terms."""
-    usual = {*known, *PERSON_KEYS, "pronoun", "identity", *made.values, *made.groups}
-    strange = []
-    for name, template in zip(made.ids, made.templates, strict=True):
-        keys = [key for key in slot_keys(template) if key not in usual]
-        if keys and (odd := [key for key in keys if key not in load_terms("identity").factors]):
-            strange.append(Skipped(text=name, reason=f"nothing fills the slot {{{odd[0]}}}"))
-    return tuple(strange)
-
-
 SHIPPED = {
     "eec": "8,640 sentences on 60 people, 11 templates × emotion words (Kiritchenko & Mohammad 2018)",
     "identity": "sentences with a slot for an identity term, five categories, three sentiment classes",
@@ -330,6 +326,9 @@ def _load(name: str) -> Templates:
     return Templates(templates=tuple(lines), ids=tuple(f"t{i + 1}" for i in range(len(lines))))
 
 
+_OWN = ("id", "text", "base", "flag", "follow")
+
+
 def _from_toml(text: str, name: str) -> Templates:
     import tomllib
 
@@ -343,7 +342,7 @@ def _from_toml(text: str, name: str) -> Templates:
             f"{name} cannot be read as templates: {error}.",
             expected='entries [[template]] with id = "…" and text = "…"',
         ) from None
-    extra = list(dict.fromkeys(k for _, _, e in rows for k in e if k not in ("id", "text", "base", "flag")))
+    extra = list(dict.fromkeys(k for _, _, e in rows for k in e if k not in _OWN))
     return Templates(
         templates=tuple(t for _, t, _ in rows),
         ids=tuple(i for i, _, _ in rows),
@@ -353,96 +352,10 @@ def _from_toml(text: str, name: str) -> Templates:
         factors={k: Factor.of([e.get(k) for _, _, e in rows]) for k in extra},
         bases=tuple(str(e.get("base", t)) for _, t, e in rows),
         flags=tuple(str(e.get("flag", "")) for _, _, e in rows),
-        follow=bool(content.get("follow", False)),
+        follow=bool(content.get("follow", False)) or tuple(bool(e.get("follow")) for _, _, e in rows),
         source=str(content.get("source", "")),
         licence=str(content.get("licence", "")),
     )
 
 
-def person_templates(
-    texts: Sequence[str],
-    replace: str,
-    *,
-    ids: Sequence[str] | None = None,
-    factors: Mapping[str, Factor] | None = None,
-) -> Templates:
-    """Free texts about a named person as templates: every mention of the name becomes a slot.
-
-    Possessives keep their ending; the pronouns follow the gender of the name that is filled in. A text that
-    does not mention the name is in `skipped` with a reason.
-
-    Args:
-        texts: the base texts.
-        replace: the name that stands in them.
-        ids: of the texts; ``t1``, ``t2``, … where None.
-        factors: columns of the texts (``sentiment``, …), Factors of the same length.
-
-    Raises:
-        UsageError: no text mentions the name.
-
-    >>> t = person_templates(["Arthur lost his dog."], "Arthur").grid("names/weat-gender")
-    >>> t.render(8)
-    'Amy lost her dog.'
-    """
-    names = list(ids) if ids is not None else [f"t{i + 1}" for i in range(len(texts))]
-    made, keep, skipped, flags = [], [], [], []
-    for i, text in enumerate(texts):
-        template, flag = _name_slots(text, replace)
-        if template is None:
-            skipped.append(Skipped(text=names[i], reason=f"the text does not mention {replace!r}"))
-            continue
-        made.append(template)
-        keep.append(i)
-        flags.append(flag)
-    if not made:
-        raise UsageError(
-            "name-not-in-text",
-            "No text mentions the name to replace.",
-            given=replace,
-            expected="a name that stands in the texts, as a whole word",
-            hint="--replace names the person in the texts",
-        )
-    rows = np.array(keep)
-    return Templates(
-        templates=tuple(made),
-        ids=tuple(names[i] for i in keep),
-        bases=tuple(texts[i] for i in keep),
-        factors={k: f[rows] for k, f in (factors or {}).items()},
-        flags=tuple(flags),
-        follow=True,
-        skipped=tuple(skipped),
-    )
-
-
-def _name_slots(text: str, name: str) -> tuple[str | None, str]:
-    places = name_places(words_of(text), name)
-    if not places:
-        return None, ""
-    out, at, flag = [], 0, ""
-    for start, end, tail in places:
-        found = text[start:end]
-        slot = (
-            "{name:upper}"
-            if found.isupper() and len(found) > 1
-            else "{name:lower}"
-            if found.islower()
-            else "{name}"
-        )
-        out += [escape(text[at:start]), slot]
-        at = end
-        if len(tail) == 1:  # James' — the new name takes 's
-            flag = (
-                f"'{found}{tail}': possessive or closing quotation mark?"
-                if text[:start].count("'") % 2
-                else flag
-            )
-            out.append(f"{tail}s")
-            at += 1
-    rest = text[at:]
-    whole = "".join(out) + escape(rest)
-    if re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", whole, re.I):
-        flag = flag or f"'{name}' in a compound or another spelling was kept"
-    return whole, flag
-
-
-__all__ = ["SHIPPED", "Slot", "Templates", "person_templates", "strange_slots", "templates"]
+__all__ = ["SHIPPED", "Slot", "Templates", "templates"]

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand._model import Factor
 from evenhand.plans._rewriting import Rewrite
 from evenhand.plans._slots import Levels
+from evenhand.plans.drawing import EVERY, Sample
 from evenhand.plans.grid import Block, Grid, Skipped
 from evenhand.terms import Terms
 
@@ -20,6 +21,7 @@ def version_grid(
     terms: Terms,
     *,
     skip: str,
+    sample: Sample = EVERY,
     ids: Sequence[str] | None = None,
     factors: Mapping[str, Factor] | None = None,
 ) -> Grid | None:
@@ -29,15 +31,21 @@ def version_grid(
         versions: text → one rewriting for each of `terms`, in their order.
         terms: one term a version, which is its own group.
         skip: reason given for texts that no version changes.
+        sample: how many of the texts that do change are used.
     """
     names = list(ids) if ids is not None else [f"t{i + 1}" for i in range(len(texts))]
     flags, blocks, skipped, keep = Levels(), list[Block](), list[Skipped](), list[int]()
-    for i, text in enumerate(texts):
-        made = versions(text)
+    changed: dict[int, Sequence[Rewrite]] = {}
+    for i in sample.order(len(texts)):
+        made = versions(texts[i])
         if len({version.text for version in made}) == 1:
             skipped.append(Skipped(text=names[i], reason=skip))
             continue
-        for code, version in enumerate(made):
+        changed[i] = made
+        if len(changed) == sample.most:
+            break
+    for i in sorted(changed):
+        for code, version in enumerate(changed[i]):
             blocks.append(
                 Block(
                     text=len(keep),

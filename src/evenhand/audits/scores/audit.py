@@ -10,7 +10,7 @@ from typing import Any
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared, named_primary
 from evenhand._judge import Correction
-from evenhand._labels import references
+from evenhand._labels import attributes_of, references
 from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
 from evenhand.audits.scores.notes import note_rows, unscored
@@ -45,7 +45,8 @@ def audit_scores(
         data: a file: CSV, TSV, JSON lines, Parquet, Arrow, or Amazon Comprehend's output (`output.tar.gz`,
             its JSON lines or flattened CSV). In Python also a dataframe, or a mapping of columns.
         scores: columns with scores; the first carries the claims, each gets its own.
-        groups: columns with the groups; each is a family of claims.
+        groups: columns with the groups; each is a family of claims. ``race*gender`` also compares their
+            intersections: each pair that differs in one of the two.
         units: what the rows were sampled from: the text or template, the term or name, a rater.
             Estimates generalise over them; of nested units ("family/text") over the widest, and copies of a
             unit are one. Without units every row counts as independent, and a note says so.
@@ -75,7 +76,7 @@ def audit_scores(
     table = table_of(data, probes)
     roles = ScoreColumns(
         scores=_names(scores),
-        groups=_names(groups),
+        groups=attributes_of(_names(groups), table.column_names),
         units=_names(units),
         strata=strata,
         labels=labels,
@@ -83,7 +84,7 @@ def audit_scores(
     )
     observations = observations_of(table, roles)
     declared = Declared(
-        reference=references(reference, roles.groups),
+        reference=references(reference, tuple(roles.groups)),
         primary=named_primary(primary),
         level=level,
         correction=correction,
@@ -95,14 +96,20 @@ def audit_scores(
     for name in roles.scores:
         question = Question(
             score=name,
-            attributes=roles.groups,
+            attributes=tuple(roles.groups),
             samples=samples,
             nested=nested,
             strata=strata,
             tolerance=tolerance_for(tolerance, name, observations.columns[name], analysis),
             declared=declared,
         )
+        shown, analysis.exhibits = analysis.exhibits, {}
         add_sections(observations, question, analysis, threshold=threshold)
+        own, analysis.exhibits = analysis.exhibits, shown
+        if name == roles.scores[0]:
+            analysis.show(own)
+        else:
+            analysis.show_again(own, name)
     note_rows(observations, roles, analysis)
     who = Path(data).name if isinstance(data, str | os.PathLike) else "recorded replies"
     return analysis.result(
@@ -112,7 +119,7 @@ def audit_scores(
         counts={"rows": len(observations), "failed": unscored(observations, roles.scores[0])},
         provenance=provenance(
             audit_scores,
-            {"scores": roles.scores, "groups": roles.groups, "units": roles.units},
+            {"scores": roles.scores, "groups": _names(groups), "units": roles.units},
             data={"table": digest_of(data, table)},
         ),
     )

@@ -184,12 +184,16 @@ def samples_of(
 
 def compared_pairs(asked: Question, attribute: str, sides: Sequence[Side]) -> list[Pair[Side]]:
     """The pairs that are looked at: with the reference, or all; of many groups each against all the
-    others."""
+    others. Of intersections, those that differ in one attribute: black men and black women, and so on."""
     reference = asked.declared.reference.get(attribute)
     if reference is not None:
         return against(sides, side_named(sides, reference))
-    every = every_pair(sides)
+    every = [(a, b) for a, b in every_pair(sides) if _differ_in_one(a.label, b.label)]
     return every if len(every) <= MOST_PAIRS else list(zip(sides, others(sides), strict=True))
+
+
+def _differ_in_one(a: Label, b: Label) -> bool:
+    return len(a.parts) != len(b.parts) or sum(x != y for x, y in zip(a.parts, b.parts, strict=True)) == 1
 
 
 def others(sides: Sequence[Side]) -> list[Side]:

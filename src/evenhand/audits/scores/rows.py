@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
-from evenhand._model import FloatArray, IntArray, Observations
+from evenhand._labels import crossed
+from evenhand._model import Factor, FloatArray, IntArray, Observations
 from evenhand._table import factor, numbers, read_table, require, text_column
 from evenhand._units import path_of, samples_among, without_copies
 from evenhand.audits.scores.sides import LABEL
@@ -35,10 +37,13 @@ YES_AND_NO = (
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreColumns:
-    """Which columns of a table hold what; the names are those of the audit's keywords."""
+    """Which columns of a table hold what; the names are those of the audit's keywords.
+
+    `groups`: attribute → its columns, several where they are crossed.
+    """
 
     scores: tuple[str, ...]
-    groups: tuple[str, ...]
+    groups: Mapping[str, tuple[str, ...]]
     units: tuple[str, ...] = ()
     strata: str | None = None
     labels: str | None = None
@@ -56,7 +61,8 @@ def observations_of(table: pa.Table, roles: ScoreColumns) -> Observations:
     """The columns that play a role; what is no number stands as NaN among the scores."""
     optional = [name for name in (roles.strata, roles.labels, roles.weight) if name is not None]
     units = [name for unit in roles.units for name in path_of(unit, table.column_names)]
-    for name in (*roles.scores, *roles.groups, *units, *optional):
+    known = dict.fromkeys(column for columns in roles.groups.values() for column in columns)
+    for name in (*roles.scores, *known, *units, *optional):
         require(table, name)
     columns = {name: _finite(numbers(table, name)) for name in roles.scores}
     if roles.labels is not None:
@@ -64,10 +70,17 @@ def observations_of(table: pa.Table, roles: ScoreColumns) -> Observations:
     kept = (*units, *([roles.strata] if roles.strata else []))
     return Observations(
         columns=columns,
-        groups={name: factor(table, name) for name in roles.groups},
+        groups=_groups({name: factor(table, name) for name in known}, roles.groups),
         units={name: factor(table, name) for name in kept},
         weight=None if roles.weight is None else numbers(table, roles.weight),
     )
+
+
+def _groups(known: Mapping[str, Factor], wanted: Mapping[str, tuple[str, ...]]) -> dict[str, Factor]:
+    return {
+        name: crossed({c: known[c] for c in columns}).factor if len(columns) > 1 else known[name]
+        for name, columns in wanted.items()
+    }
 
 
 def _finite(values: FloatArray) -> FloatArray:

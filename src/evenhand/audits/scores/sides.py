@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from evenhand._declared import Declared
-from evenhand._labels import Label, grouping
+from evenhand._labels import Label, grouping_among
 from evenhand._model import BoolArray, FloatArray, Observations, Span
 
 LABEL = "(true label)"
@@ -81,7 +81,7 @@ class Side:
 def sides_of(observations: Observations, attribute: str) -> list[Side]:
     """The groups of one attribute, in the order of its levels; levels without rows are left out."""
     factor = observations.groups[attribute]
-    labels = grouping(attribute, factor).labels
+    labels = grouping_among(attribute, observations.groups).labels
     rows = [factor.is_level(label.level) for label in labels]
     every = (Side(label=label, rows=own, asked=own) for label, own in zip(labels, rows, strict=True))
     return [side for side in every if side.rows.any()]

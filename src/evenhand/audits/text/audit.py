@@ -23,6 +23,8 @@ from evenhand.audits.text.claims import compare_parts, grouped, ranked, score_of
 from evenhand.audits.text.designs import TermsGiven, design_of
 from evenhand.audits.text.exhibits import add_examples
 from evenhand.audits.text.notes import note_collisions, note_run, note_texts
+from evenhand.audits.text.parts import Flagged
+from evenhand.plans.pairs import Mode
 from evenhand.subjects import versioned
 from evenhand.subjects.long_texts import How
 from evenhand.terms import Terms
@@ -53,6 +55,9 @@ def audit_text(
     groups: str | Sequence[str] | None = None,
     reference: str | Mapping[str, str] | None = None,
     replace: str | None = None,
+    person_column: str | None = None,
+    mode: Mode = "swap",
+    flagged: Flagged = "keep",
     text_column: str | None = None,
     most_texts: int | None = None,
     strata: str | None = None,
@@ -90,10 +95,17 @@ def audit_text(
         terms: names, pronouns, gendered pairs or identity terms: a name of `evenhand list terms`, or a file.
             One list or several.
         groups: which attributes of the terms to compare; all by default. Each is a family of claims.
+            ``race*gender`` also compares their intersections: each pair that differs in one of the two.
         reference: the group that the others are held against; all pairs by default.
         replace: the name in the texts that gives way to those of `terms`. Pronouns follow.
+        person_column: column with the name of the person in each text, where it is not the same in all. The
+            first name gives way, the surname stays.
+        mode: what becomes of men and women in one text where `terms` are gendered pairs: swap (both at once),
+            person (only the person's words) or collapse (all become one gender).
+        flagged: what becomes of texts of which some version is flagged: keep, drop or only. The page has the
+            estimates with and without them.
         text_column: column with the texts, where they are a table.
-        most_texts: an even random sample of so many texts.
+        most_texts: an even random sample of so many texts, of those that can be used.
         strata: column that classes the texts, e.g. by sentiment. Used where present.
         strata_subject: a subject whose scores of the base texts class them negative, neutral, positive
             instead.

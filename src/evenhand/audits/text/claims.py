@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,12 +10,13 @@ import numpy as np
 from evenhand._analysis import Analysis
 from evenhand._errors import SubjectError, UsageError
 from evenhand._estimate import Evidence
-from evenhand._model import Factor, Observations
+from evenhand._model import Factor, Observations, Scalar
 from evenhand._run import Asked
 from evenhand._units import path_of, samples_among
 from evenhand.audits.scores.sections import add_sections
 from evenhand.audits.scores.sides import LABEL, Question
 from evenhand.audits.text.designs import Design
+from evenhand.audits.text.flagged import flagged_exhibit, without_flagged
 
 
 def score_of(asked: Asked, score: str | None) -> str:
@@ -133,6 +134,7 @@ def compare_parts(
         available = list(observations.units)
         raise UsageError("unknown-strata", "the texts have no such column", given=strata, available=available)
     evidence: dict[str, Sequence[Evidence]] = {}
+    doubtful: list[Mapping[str, Scalar]] = []
     for part in made.parts:
         attributes = tuple(part.attributes.values())
         named = {k: v for k, v in asked.declared.reference.items() if k in attributes}
@@ -146,10 +148,12 @@ def compare_parts(
             declared=replace(asked.declared, reference=named, words=words),
         )
         evidence |= add_sections(observations, question, analysis, threshold=threshold, part=part.name)
+        doubtful += without_flagged(observations, question, evidence, part.name)
         if not part.sampled:
             analysis.note(
                 "groups-are-terms",
                 f"{', '.join(attributes)}: the groups are the words themselves, so nothing is sampled over"
                 " terms; the claims are about these words and generalise over texts.",
             )
+    analysis.show({"flagged": flagged_exhibit(doubtful)})
     return evidence

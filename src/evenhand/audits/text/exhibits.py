@@ -40,7 +40,8 @@ def flag_table(observations: Observations) -> Exhibit:
     return Exhibit.of(
         "Rewritten texts that a person should look at",
         [{"flag": flag, "rows": n} for flag, n in sorted(counted.items(), key=lambda item: -item[1])],
-        note="The grammar could not be decided for certain. The rows are part of the audit.",
+        note="The grammar could not be decided for certain. The rows are part of the audit; the"
+        " gaps without these texts are beside it.",
     )
 
 

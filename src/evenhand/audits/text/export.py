@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from evenhand._errors import UsageError
 from evenhand._files import write_whole
-from evenhand._model import Factor
 from evenhand.audits.text.designs import Design
+from evenhand.plans._placeholders import joined
 from evenhand.reports.csv import neutral
 
 
@@ -55,17 +54,6 @@ def write_templates(made: Design, path: str | os.PathLike[str]) -> int:
         raise UsageError(
             "no-templates", "this design has no templates to write", hint="names and identity terms have"
         )
-    joined = replace(
-        whole[0],
-        templates=tuple(t for w in whole for t in w.templates),
-        ids=tuple(i for w in whole for i in w.ids),
-        bases=tuple(b for w in whole for b in (w.bases or w.templates)),
-        flags=tuple(f for w in whole for f in (w.flags or ("",) * len(w.templates))),
-        factors={
-            name: Factor.of([label for w in whole for label in w.factors[name]])
-            for name in whole[0].factors
-            if all(name in w.factors for w in whole)
-        },
-    )
-    write_whole(path, joined.to_toml())
-    return len(joined.templates)
+    both = joined(whole)
+    write_whole(path, both.to_toml())
+    return len(both.templates)

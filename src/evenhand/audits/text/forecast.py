@@ -10,7 +10,8 @@ import numpy as np
 from evenhand._design import MOST_GROUPS, Chances, design
 from evenhand._model import IntArray
 from evenhand.audits.scores.scale import SHARE_TOLERANCE
-from evenhand.audits.text.designs import Design, Part, design_of
+from evenhand.audits.text.designs import Design, design_of
+from evenhand.audits.text.parts import Part
 from evenhand.subjects.batch_job import IN_BATCHES, PRICE_SHARE
 
 GUESSES = (0.02, 0.05, 0.1, 0.2)

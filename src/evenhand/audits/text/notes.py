@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from evenhand._analysis import Analysis
 from evenhand._errors import EvenhandError
@@ -13,9 +13,14 @@ from evenhand.audits.scores.notes import note_constant
 from evenhand.audits.text.designs import Design, skipped
 from evenhand.subjects import Cached
 from evenhand.terms.collide import collisions
+from evenhand.texts.language import other_languages
 
 LONG = 500
 """Characters from which a service may read only the beginning of a text (seen with real-time sentiment)."""
+
+
+OTHER_LANGUAGE = 0.01
+"""Share of texts in other languages that are worth a warning; one in a thousand English posts looks so."""
 
 
 def note_texts(made: Design, traits: Traits, analysis: Analysis) -> None:
@@ -27,6 +32,7 @@ def note_texts(made: Design, traits: Traits, analysis: Analysis) -> None:
             f"The longest text has {longest:,} characters. Some services read only the beginning of a text"
             f" ({LONG} characters have been seen); check what yours does before believing a small gap.",
         )
+    _note_language(set(made.bases), analysis)
     if made.noticed:
         analysis.note("texts-noticed", " ".join(made.noticed), warning=True)
     for reason, n in skipped(made).items():
@@ -35,6 +41,19 @@ def note_texts(made: Design, traits: Traits, analysis: Analysis) -> None:
         analysis.note("texts-skipped", f"{what}: {reason}.", warning=not control)
     if traits.notice:
         analysis.note("about-the-service", traits.notice, warning=True)
+
+
+def _note_language(texts: Collection[str], analysis: Analysis) -> None:
+    other = other_languages(texts)
+    if sum(other.values()) >= max(OTHER_LANGUAGE * len(texts), 1):
+        said = ", ".join(f"{n} in {language}" for language, n in other.items())
+        analysis.note(
+            "other-language",
+            f"Of {len(texts)} texts some seem not to be English: {said}. Pronouns, articles and verbs are"
+            " changed by English rules only: rewritten, they may be no sentences of their language, and a gap"
+            " may be one of grammar.",
+            warning=True,
+        )
 
 
 def note_collisions(

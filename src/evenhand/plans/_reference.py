@@ -1,0 +1,107 @@
+"""Whether an identity term refers to people where it stands: a Black friend, not the Black Sea."""
+
+from __future__ import annotations
+
+import re
+
+from evenhand.plans._verbs import is_past
+from evenhand.plans._words import word_set
+
+PEOPLE = word_set(
+    "man men woman women people person guy guys girl girls boy boys kid kids child children friend "
+    "friends neighbor neighbors neighbour neighbours family families community communities student "
+    "students american americans canadian mother mothers father fathers mom dad parent parents couple "
+    "couples teacher teachers doctor doctors worker workers actor actors actress artist artists athlete "
+    "athletes player players voter voters citizen citizens immigrant immigrants folk folks lady ladies "
+    "gentleman gentlemen male males female females husband wife son daughter brother sister lawyer "
+    "nurse colleague colleagues coworker coworkers customer customers patient patients employee "
+    "employees candidate candidates applicant applicants driver drivers officer officers politician "
+    "politicians president leader leaders teen teens teenager teenagers youth adult adults user users "
+    "owner owners author writer musician singer population minority minorities residents resident "
+    "tenants tenant neighborhood culture lives rights bitch bitches hoe hoes dude dudes bro bros baby "
+    "babies slave slaves scholar scholars acquaintance official officials academic girlfriend "
+    "girlfriends boyfriend boyfriends chick chicks youths elders elder servant servants soldier "
+    "soldiers nanny maid maids victim victims"
+)
+_ALWAYS = word_set("man woman boy girl guy person child kid teenager gentleman lad lass")
+_PERSONAL = re.compile(
+    r"\w{3,}(?:ists?|ians?|er|ers|eers?|ors?|m[ae]n|women|woman|persons?|folk|kids?|mates?|ees?)"
+)
+_THINGS = word_set(
+    "paper papers water number numbers power powers order orders river rivers letter letters center "
+    "centers centre centres matter matters weather winter summer tower towers border borders colour "
+    "colours color colors door doors floor floors error errors factor factors mirror mirrors labor "
+    "labour humor humour honor honour flavor flavour tree trees coffee committee committees degree "
+    "degrees fee fees cheese pepper leather butter computer computers corner corners danger layer "
+    "layers cover covers never ever other others over under after her per were offer offers career "
+    "careers beer screen chapter chapters theater theatre newspaper newspapers master print sweater "
+    "powder cancer finger fingers hair shoulder shoulders quarter quarters cluster clusters marker "
+    "register container containers monster sector tenor vapor armor liquor decor interior exterior "
+    "fever timber lumber rubber silver amber feather feathers dinner supper burger burgers buster "
+    "busters counter counters studies stickers sticker list lists mist twist fist grist wrist exist "
+    "gist persist"
+)
+_NOT_AFTER = word_set(
+    "and or but is was are were has had who that in on at to of for with from by as will would can "
+    "could may said says than because if when while so since the a an this his her their my our your "
+    "its"
+)
+_BE = word_set(
+    "is are was were am be been being i'm he's she's they're we're you're who's feel feels felt born "
+    "became become becoming not very openly also both either legally completely totally"
+)
+_WHOM = word_set(
+    "i he she they we you who i'm he's she's they're we're you're who's everyone someone anyone nobody "
+    "everybody somebody him her them me us"
+)
+_WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+def _personal(low: str) -> bool:
+    return low in PEOPLE or (low not in _THINGS and _PERSONAL.fullmatch(low) is not None)
+
+
+def refers_to_people(text: str, start: int, end: int, form: str) -> bool:
+    """Whether the term at ``text[start:end]`` refers to people: as a noun, before a word for people, or said
+    of somebody ("he is deaf"). Two capitals in a row before no such word are a name ("the Old Testament").
+
+    >>> [refers_to_people(t, 4, 9, "adjective") for t in ("The Black Sea", "the black singer")]
+    [False, True]
+    >>> (
+    ...     refers_to_people("I'm black.", 4, 9, "adjective"),
+    ...     refers_to_people("She is deaf.", 7, 11, "adjective"),
+    ... )
+    (True, True)
+    """
+    low = text[start:end].lower()
+    after = _following(text, end)
+    alone = not after or after[0] in _NOT_AFTER or is_past(after[0])
+    if form in ("noun_plural", "") or (form == "noun" and (alone or low in _ALWAYS)):
+        return not (
+            text[start].isupper() and low in ("lady", "ladies", "lord") and _mid_sentence(text, start)
+        )
+    if text[start].isupper() and re.match(r"\s+[A-Z]", text[end:]) and _mid_sentence(text, start):
+        after = after[:1]
+    if any(_personal(word) for word in after) or (" " in low and low.rpartition(" ")[2] in _ALWAYS):
+        return True
+    if not alone:
+        return False
+    before = [w.lower().replace("’", "'") for w in _WORDS.findall(text[max(0, start - 60) : start])][-4:]
+    if not before or before[-1] not in _BE or re.search(r"[.!?;:]\s*\Z", text[:start]):
+        return False
+    subject = [w for w in before if w not in _BE or w in _WHOM]
+    named = re.search(r"(?:\A|\s)[A-Z][a-z]+ (?:is|was|became)(?: \w+)?\s+\Z", text[:start])
+    return bool(subject) and (subject[-1] in _WHOM | PEOPLE or named is not None)
+
+
+def _mid_sentence(text: str, start: int) -> bool:
+    return bool(re.search(r"[\w,]\s+\Z", text[:start]))
+
+
+def _following(text: str, end: int) -> list[str]:
+    """The next word, and the one after it where the first may be one more adjective."""
+    m = re.match(r"[\s-]+([^\W\d_]+(?:-[^\W\d_]+)*)(?:\s+([^\W\d_]+))?", text[end : end + 60])
+    if m is None:
+        return []
+    first = m.group(1).lower()
+    return [first, *([m.group(2).lower()] if m.group(2) and first not in _NOT_AFTER else [])]
