@@ -36,9 +36,9 @@ OTHERS: dict[str, str] = {
     "outcome divergence": "evenhand.measures.outcomes:outcome_divergence",
     "leakage, LIC": "evenhand.measures.leakage:leaked",
     "notebook-2022": "evenhand.measures.notebook:notebook_table",
-    "differential fairness": "evenhand.measures.classification:differential_fairness",
-    "conditional demographic disparity": "evenhand.measures.classification:conditional_demographic_disparity",
-    "expected calibration error": "evenhand.measures.classification:expected_calibration_error",
+    "differential fairness": "evenhand.measures.indices:differential_fairness",
+    "conditional demographic disparity": "evenhand.measures.indices:conditional_demographic_disparity",
+    "expected calibration error": "evenhand.measures.indices:expected_calibration_error",
 }
 """Measures that are functions: name → where it lives."""
 ROWS = ("evenhand.measures.regression", "evenhand.measures.classification")
