@@ -16,7 +16,7 @@ from evenhand.audits.predictions.cells import Cell
 from evenhand.audits.predictions.class_cells import ClassCell
 from evenhand.audits.predictions.exhibits import crossings
 from evenhand.measures import classification as cls
-from evenhand.measures import indices
+from evenhand.measures import indices as whole_table
 from evenhand.measures.contrasts import counts_of
 from evenhand.measures.row import Measure
 from evenhand.stats.interval import bounds
@@ -62,7 +62,7 @@ def _rates(analysis: Analysis, cells: Sequence[Cell], where: str, level: float) 
     ]
     sizes = np.array([c.moments.n_effective for c in cells])
     chosen = np.array([c.moments.means["sel"] for c in cells]) * sizes
-    epsilon = indices.differential_fairness(chosen, sizes)
+    epsilon = whole_table.differential_fairness(chosen, sizes)
     note = (
         "Rates with Wilson's interval (n is the number of cases that the rate counts), indices with the"
         f" delta method. Differential fairness: ε = {epsilon:.4f} (Foulds et al. 2020, Dirichlet prior of"
@@ -148,7 +148,7 @@ def _ece(
     total, n = float(w.sum()), float(rows.sum())
     if total <= 0:
         return 0.0, None, None
-    value = float(indices.expected_calibration_error({"s": score / total, "y": actual / total}))
+    value = float(whole_table.expected_calibration_error({"s": score / total, "y": actual / total}))
     if n < 2:
         return value, None, None
     mean = (score - actual) / total
@@ -203,10 +203,10 @@ def add_conditional(
     for label, n, x in zip(groups, size, chosen, strict=True):
         if not rows[label]:
             continue
-        plain = indices.conditional_demographic_disparity(
+        plain = whole_table.conditional_demographic_disparity(
             x.sum(keepdims=True), n.sum(keepdims=True), every.sum(keepdims=True), taken.sum(keepdims=True)
         )
-        within = indices.conditional_demographic_disparity(x, n, every, taken)
+        within = whole_table.conditional_demographic_disparity(x, n, every, taken)
         told = (float(v) if np.isfinite(v) else None for v in (plain, within))
         _add(table, str(label), *told, rows[label])
     where = "" if given is None else f", {given}"
