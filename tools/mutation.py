@@ -34,6 +34,7 @@ TESTED = {
     "_store": [
         "src/evenhand/_store.py",
         f"{UNIT}/test_journal.py",
+        f"{UNIT}/test_identity.py",
         f"{UNIT}/test_run.py",
         f"{FAULTS}/test_raw_replies.py",
         f"{FAULTS}/test_shared_journal.py",

@@ -194,3 +194,17 @@ def test_a_batch_whose_writing_was_interrupted_can_be_written_again(
         journal.put("m", ["a"], replies(0.25))
     with Journal(tmp_path / "j.sqlite") as journal:
         assert journal.fetch("m", ["a"]).scores["score"].tolist() == [0.25]
+
+
+def test_an_input_that_is_no_text_is_known_by_what_it_says(tmp_path: Path) -> None:
+    """Messages are the same whatever the order of their keys and the type of their numbers; 1 is not "1"."""
+    told = Replies(scores={"score": np.array([0.5])})
+    with Journal(tmp_path / "j.sqlite") as journal:
+        journal.put("m", [{"role": "user", "content": "é", "n": 1}], told)
+        same = [{"n": np.int64(1), "content": "é", "role": "user"}]
+        assert journal.get("m", same) == {0: {"score": 0.5}}
+        assert journal.get("m", [{"role": "user", "content": "é", "n": 2}]) == {}
+        journal.put("m", [1], told)
+        assert journal.get("m", ["1", 1, np.int64(1)]) == {1: {"score": 0.5}, 2: {"score": 0.5}}
+        (row,) = [r for r in journal.rows("m") if "user" in str(r["input"])]
+        assert "é" in str(row["input"])
