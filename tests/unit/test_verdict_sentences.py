@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from evenhand._errors import UsageError
-from evenhand._estimate import Evidence, evidence
+from evenhand._estimate import Evidence, evidence, without_group
 from evenhand._judge import judge, tolerance_of
 from evenhand._model import Estimate
 from evenhand.stats.interval import from_standard_error
@@ -198,11 +198,11 @@ def test_the_tolerance_of_a_difference_is_a_number_of_at_least_0(value: float) -
 
 def test_rows_without_a_group_are_said_to_be_allowed_for_or_to_overturn() -> None:
     """The same verdict without them is one short sentence; another one is named with its interval."""
-    same = replace(claim(0.0, 0.03), known=claim(0.0, 0.02), unlabelled=12)
+    same = replace(claim(0.0, 0.03), known=claim(0.0, 0.02), doubt=without_group(12))
     assert sentence(same)[1].endswith(
         " This allows for every group that the 12 rows without a group may belong to."
     )
-    other = replace(claim(0.05, 0.032), known=claim(0.25, 0.03), unlabelled=1200)
+    other = replace(claim(0.05, 0.032), known=claim(0.25, 0.03), doubt=without_group(1200))
     assert sentence(other)[1].endswith(
         ' The rows whose group is known would make it "disparity" (+0.191 to +0.309); that does not survive the worst'
         " case of the 1,200 rows without a group."

@@ -109,6 +109,15 @@ def predictions(
             help="Columns that a fitted model is asked with, where it does not name its own. May be repeated."
         ),
     ] = None,
+    probabilities: Annotated[
+        list[str] | None,
+        Option(
+            "--probability",
+            help="Chances of each group, where groups are known by chances only, e.g. of race by name and"
+            " address. ATTRIBUTE:GROUP=COLUMN, e.g. race:white=p_white; repeated for every group, given"
+            " instead of --group.",
+        ),
+    ] = None,
     missing: Annotated[
         str, Option(help="Rows without a group: drop (and count), error, or group (a group of their own).")
     ] = "drop",
@@ -142,9 +151,11 @@ def predictions(
     out: shared.Out = None,
 ) -> None:
     """Audit predictions that someone recorded: every measure by group, with interval, p-value and verdict."""
+    chances = _probabilities(probabilities)
     settled: dict[str, Any] = {
-        "reference": named_levels(reference, groups),
+        "reference": named_levels(reference, groups or list(chances)),
         "tolerance": _tolerances(tolerance),
+        "probabilities": chances or None,
     }
     if units == "false":
         settled["units"] = False
@@ -155,6 +166,22 @@ def predictions(
         result = spec.call(progress=update)
     written = [] if out is None else write_tables(result, out)
     finish(result, out, spec, before=[*tables(result), *(f"Written: {file}" for file in written)])
+
+
+def _probabilities(given: list[str] | None) -> dict[str, dict[str, str]]:
+    """``["race:white=p_white"]`` as attribute → group → column."""
+    found: dict[str, dict[str, str]] = {}
+    for name, column in key_values(given, "--probability").items():
+        attribute, colon, group = name.partition(":")
+        if not (colon and attribute and group):
+            raise UsageError(
+                "probabilities",
+                "a column of chances is named with its group",
+                given=f"{name}={column}",
+                expected="--probability ATTRIBUTE:GROUP=COLUMN, e.g. race:white=p_white",
+            )
+        found.setdefault(attribute, {})[group] = str(column)
+    return found
 
 
 def _tolerances(given: list[str] | None) -> dict[str, Any] | None:

@@ -32,6 +32,7 @@ from evenhand.audits.predictions.inputs import from_user
 from evenhand.audits.predictions.practice.law import check_law
 from evenhand.audits.predictions.regression import numbers
 from evenhand.audits.predictions.roles import (
+    Chances,
     Column,
     Columns,
     Fitted,
@@ -70,6 +71,7 @@ def audit_predictions(
     count: Column | None = None,
     lists: Column | None = None,
     features: Sequence[str] | None = None,
+    probabilities: Chances | None = None,
     missing: Missing = "drop",
     quantiles: Sequence[float] = QUANTILES,
     tolerance: Mapping[str, Any] | None = None,
@@ -115,6 +117,9 @@ def audit_predictions(
             counted in each list, exposures averaged over lists, and lists are the units of inference;
             nothing else is compared.
         features: columns that a fitted model is asked with, where it does not name its own.
+        probabilities: chances of each group, where groups are known by chances only, e.g. of race by name
+            and address. ``{"race": {"white": "p_white", "black": "p_black"}}``: group → column of numbers
+            that add up to 1 in each row; given instead of `groups`.
         missing: rows without a group: drop (and count), error, or group (a group of their own).
         quantiles: selection thresholds, as quantiles of all predictions.
         tolerance: largest differences that count as even-handed, by measure. E.g. ``{"disparate impact":
@@ -173,10 +178,10 @@ def audit_predictions(
         continuous=continuous,
         interval=interval,
         features=features,
+        probabilities=probabilities or {},
     )
     given = from_user(data, roles, intake)
-    named = given.named
-    chosen = task_of(task, given, positive)
+    named, chosen = given.named, task_of(task, given, positive)
     declared = Declared(
         reference=references(reference, named),
         tolerance=tolerances(tolerance, chosen),
