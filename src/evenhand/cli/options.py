@@ -112,6 +112,21 @@ def named_levels(values: Sequence[str] | None, attributes: Sequence[str]) -> dic
     return found
 
 
+def tolerances(values: Sequence[str], example: str) -> dict[str, Any]:
+    """``["disparate impact=0.8"]`` as measure → tolerance.
+
+    >>> tolerances(["RMSE=0.9"], "RMSE=0.9")
+    {'RMSE': 0.9}
+    """
+    found = key_values(values, "--tolerance")
+    for name, value in found.items():
+        if not isinstance(value, int | float | list) or isinstance(value, bool):
+            raise UsageError(
+                "bad-tolerance", "a tolerance is a number", given=f"{name}={value}", expected=example
+            )
+    return found
+
+
 def key_values(values: Sequence[str] | None, what: str = "--option") -> dict[str, Any]:
     """``["model=x", "temperature=0"]`` as a mapping; numbers, true, false and JSON are read as such.
 

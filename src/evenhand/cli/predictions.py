@@ -12,7 +12,7 @@ from evenhand._errors import UsageError
 from evenhand._files import check_writable
 from evenhand._result import Result
 from evenhand.cli import options as shared
-from evenhand.cli.options import key_values, named_levels
+from evenhand.cli.options import key_values, named_levels, tolerances
 from evenhand.cli.output import call_of, finish, progress_bar
 from evenhand.reports.csv import neutral
 
@@ -154,7 +154,7 @@ def predictions(
     chances = _probabilities(probabilities)
     settled: dict[str, Any] = {
         "reference": named_levels(reference, groups or list(chances)),
-        "tolerance": _tolerances(tolerance),
+        "tolerance": tolerances(tolerance, "disparate impact=0.8") if tolerance else None,
         "probabilities": chances or None,
     }
     if units == "false":
@@ -181,21 +181,6 @@ def _probabilities(given: list[str] | None) -> dict[str, dict[str, str]]:
                 expected="--probability ATTRIBUTE:GROUP=COLUMN, e.g. race:white=p_white",
             )
         found.setdefault(attribute, {})[group] = str(column)
-    return found
-
-
-def _tolerances(given: list[str] | None) -> dict[str, Any] | None:
-    if not given:
-        return None
-    found = key_values(given, "--tolerance")
-    for name, value in found.items():
-        if not isinstance(value, int | float | list):
-            raise UsageError(
-                "bad-tolerance",
-                "a tolerance is a number",
-                given=f"{name}={value}",
-                expected="disparate impact=0.8",
-            )
     return found
 
 

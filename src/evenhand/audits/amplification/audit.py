@@ -61,9 +61,10 @@ def audit_amplification(
     Args:
         train: training captions, labels or counts: COCO caption JSON, JSON lines, CSV, TSV, Parquet, Arrow,
             or .txt with a caption a line. Labels have a group column and 0/1 item columns; counts are item,
-            and one column a group, or item, group, count. In Python also a frame, or a list of texts. Alone
-            it gives the association part.
-        outputs: what the model made, of the same kind; without it, what is tied to whom in `train`.
+            and one column a group, or item, group, count, or a row for each item and group. In Python also a
+            frame, or a list of texts. Alone it gives the association part.
+        outputs: what the model made; without it, what is tied to whom in `train`. Captions or labels, or
+            counts beside counts.
         groups: who is compared: a list of `evenhand list terms`, a file {group: [words]}, a column, or
             several 0/1 columns. In Python also a mapping. By default the lists of 'Women also Snowboard' for
             captions, a column named gender, sex, group or race for labels.

@@ -20,7 +20,8 @@ from evenhand.audits.amplification.corpus import (
     Corpus,
     Items,
     Who,
-    annotated_truth,
+    annotated,
+    annotated_items,
     annotation,
     build,
     given_items,
@@ -85,14 +86,14 @@ def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> 
         DataError: nobody is named, or one group only. UsageError: sources of different kinds.
     """
     listed = list(sources.values())
-    annotated = annotated_truth(sources)
-    alike = [s for s in listed if s is not annotated]
+    tables = annotated(sources)
+    alike = [s for name, s in sources.items() if name not in tables]
     if len({s.kind for s in alike}) > 1:
         raise UsageError(
             "mixed-kinds",
             "training data and outputs are of different kinds",
             given=", ".join(f"{s.name}: {s.kind}" for s in listed),
-            expected="captions with captions, labels with labels, counts with counts",
+            expected="captions or labels, or counts with counts",
         )
     if how.pool not in ("caption", "image"):
         raise UsageError("unknown-pool", "no such pool", given=how.pool, available=["caption", "image"])
@@ -107,10 +108,10 @@ def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> 
     corpora = {
         name: build(s, who, items, how, indices[name], tokens.get(name))
         for name, s in sources.items()
-        if s is not annotated
+        if name not in tables
     }
-    if annotated is not None:
-        corpora["truth"] = annotation(annotated, who, items, how.rule, indices["truth"])
+    corpora |= {name: annotation(s, who, items, how.rule, indices[name]) for name, s in tables.items()}
+    corpora = {name: corpora[name] for name in sources}
     _note_reading(sources, corpora, who, how, analysis)
     prepared = Matched(
         corpora=corpora,
@@ -136,10 +137,15 @@ def _items(
     analysis: Analysis,
 ) -> Items:
     listed = list(sources.values())
-    if listed[0].kind == "labels":
+    if not tokens:
         return label_items(listed, listed_names(how.items), who)
-    if how.items is not None:
-        return _without_groups(given_items(_from_file(how.items), plurals=how.plurals), who, analysis)
+    given = None if how.items is None else given_items(_from_file(how.items), plurals=how.plurals)
+    labels = [s for name, s in annotated(sources).items() if name != "truth"]
+    if labels:
+        _say_mixed(sources, labels, analysis)
+        return _without_groups(annotated_items(labels, given, who), who, analysis)
+    if given is not None:
+        return _without_groups(given, who, analysis)
     named, _ = named_by(listed[0], tokens["train"], who)
     member, _ = members(named, who.names, how.rule)
     others = [t for name, t in tokens.items() if name != "train"]
@@ -147,6 +153,19 @@ def _items(
     for slug, text in notes:
         analysis.note(slug, text, warning=slug == "no-tagger")
     return items
+
+
+def _say_mixed(sources: Mapping[str, RawCorpus], labels: Sequence[RawCorpus], analysis: Analysis) -> None:
+    seen = " and ".join(s.name for s in labels)
+    told = " and ".join(s.name for s in sources.values() if s.kind == "captions")
+    analysis.note(
+        "labels-beside-captions",
+        f"The {seen} are labels, the {told} captions. A label says what is there, a caption what somebody"
+        " found worth saying: items that captions rarely mention, and people whom they leave out, differ"
+        " between the two whatever the model does. Captions by people of the same images, as training data,"
+        " would tell this apart.",
+        warning=True,
+    )
 
 
 def _from_file(items: Listed) -> Listed:
