@@ -73,6 +73,14 @@ def amplification(
         Option(help="Annotation of the outputs' images, for directional amplification, errors and leakage."),
     ] = None,
     before: Annotated[Path | None, Option(help="The training data before they were balanced.")] = None,
+    units: Annotated[
+        str | None,
+        Option(
+            "--unit",
+            help="Column with what images belong to, where several are no independent evidence: a"
+            " photographer, a video, a prompt. false says that images are independent.",
+        ),
+    ] = None,
     text: TextColumn = None,
     id: IdColumn = None,
     rule: NamesSeveral = "exactly-one",
@@ -119,6 +127,7 @@ def amplification(
 ) -> None:
     """Measure whether outputs tie groups of people to things more tightly than the training data did."""
     settled = {"groups": _names(groups), "items": _items(items), "tolerance": _tolerance(tolerance)}
+    settled |= {"units": False} if units == "false" else {}
     perform(call_of("amplification", locals(), **settled))
 
 

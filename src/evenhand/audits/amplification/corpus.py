@@ -79,10 +79,6 @@ class Corpus:
         """(G,) rows of each group."""
         return np.asarray(self.member.sum(axis=0), dtype=float)
 
-    def naming(self) -> int:
-        """Images that name a group."""
-        return len(np.unique(self.images[self.member.any(axis=1)]))
-
 
 def gathering(of: IntArray, size: int) -> sparse.csr_matrix:
     """Sparse 0/1 (size, rows): a product with it adds the rows `of` each image up."""
