@@ -38,6 +38,13 @@ Weight: TypeAlias = Annotated[str | None, Option(help="Column with case weights.
 Threshold: TypeAlias = Annotated[
     float | None, Option(help="Score from which a reply counts as positive, for measures of label changes.")
 ]
+Classes: TypeAlias = Annotated[
+    list[str] | None,
+    Option(
+        "--class",
+        help="Scores that are the chances of all classes, for measures of label changes. May be repeated.",
+    ),
+]
 Tolerance: TypeAlias = Annotated[
     float | None,
     Option(
