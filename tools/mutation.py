@@ -34,18 +34,18 @@ TESTED = {
     "_store": [
         "src/evenhand/_store.py",
         f"{UNIT}/test_journal.py",
-        f"{UNIT}/test_identity.py",
         f"{UNIT}/test_run.py",
         f"{FAULTS}/test_raw_replies.py",
+        f"{UNIT}/test_identity.py",
         f"{FAULTS}/test_shared_journal.py",
     ],
     "_run": [
         "src/evenhand/_run.py",
         f"{UNIT}/test_run.py",
         f"{UNIT}/test_journal.py",
+        f"{FAULTS}/test_pacing_and_patience.py",
         f"{FAULTS}/test_raw_replies.py",
         f"{FAULTS}/test_shared_journal.py",
-        f"{FAULTS}/test_pacing_and_patience.py",
     ],
 }
 """Module → its own doctests, then the tests that are to notice, the quickest first."""
@@ -53,7 +53,7 @@ ANNOTATIONS = "BitOr"
 """Operators of types in annotations, which nothing evaluates: `int | None` broken is no broken program."""
 CONFIGURATION = """[cosmic-ray]
 module-path = "src/evenhand/{module}.py"
-timeout = 180.0
+timeout = 90.0
 excluded-modules = []
 test-command = "{python} -m pytest -x -q -p no:cacheprovider -m 'not slow and not torch' --doctest-modules {tests}"
 

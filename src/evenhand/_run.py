@@ -58,6 +58,7 @@ def ask(
     keep: Sequence[str] | None = None,
     progress: Progress | None = None,
     asks: bool = True,
+    again: bool = False,
 ) -> Asked:
     """Ask `subject` everything `plan` yields and collect the answers.
 
@@ -73,6 +74,7 @@ def ask(
         keep: names of the scores to keep; all by default.
         progress: called with the rows asked and the rows failed so far, after every batch.
         asks: whether what the journal lacks is asked; else it is an error of its row.
+        again: a second round of the same questions: no reply of the first answers for it.
 
     Raises:
         UsageError: `rescore`: nothing may be asked and there is no journal.
@@ -107,7 +109,11 @@ def ask(
                 wrapped: Streaming = Batched(subject=subject, size=batch_size)
                 if journal is not None:
                     wrapped = Cached(
-                        subject=wrapped, journal=journal, repeat=repeat, asks=asks, reused=reused
+                        subject=wrapped,
+                        journal=journal,
+                        repeat=repeat + repeats * again,
+                        asks=asks,
+                        reused=reused,
                     )
                 replies, stopped = _step(wrapped, probes.inputs, executor, batch_size, report)
                 columns.add(probes, replies, repeat if repeats > 1 else None)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from evenhand._answers import packed
-from evenhand._contents import held, sampled, shown
+from evenhand._contents import held, sampled, shown, told_of
 from evenhand._errors import JournalError
 from evenhand._jobs import Jobs
 from evenhand._leases import Leases
@@ -241,6 +241,11 @@ class Journal:
         """The number of the last arrival, by whomever; 0 before the first."""
         with self._file.reading() as connection:
             return int(connection.execute("SELECT coalesce(max(id), 0) FROM arrivals").fetchone()[0])
+
+    def reasons(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+        """Why those of the keys that were asked and have no reply have none, as it was last told."""
+        with self._file.reading() as connection:
+            return told_of(connection, keys)
 
     def answered(self, keys: Sequence[bytes], reading: str) -> set[bytes]:
         """Those of the keys that have a reply of this reading."""
