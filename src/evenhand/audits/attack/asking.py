@@ -82,9 +82,9 @@ class Asking:
                 lacking = sum(reason == UNASKED for reason in replies.errors.values())
                 if lacking:
                     self.stopped = (
-                        f"the answers, as they are read now, lead to {lacking:,} texts that were never asked,"
-                        " and nothing is asked; the same command without --rescore asks them and whatever they"
-                        " lead to"
+                        f"read as they are now, the answers lead to {lacking:,} texts that were never asked,"
+                        " and nothing is asked; the same command without --rescore asks them and whatever"
+                        " they lead to"
                     )
                     return
                 probes = plan.send(replies)
