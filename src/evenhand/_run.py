@@ -122,7 +122,7 @@ def ask(
                 if stopped:
                     break
             if stopped is None:
-                probes = plan.send(_mean(answers))
+                probes = plan.send(_mean(answers, len(probes)))
     except StopIteration:
         pass
     finally:
@@ -194,11 +194,12 @@ def _arriving(
         yield start + np.arange(min(batch_size, len(inputs) - start)), replies
 
 
-def _mean(answers: list[Replies]) -> Replies:
+def _mean(answers: list[Replies], n: int) -> Replies:
+    """Of the repeats; a score that one of them lacks (a service that was down) is missing."""
     if len(answers) == 1:
         return answers[0]
-    names = list(answers[0].scores)
-    scores = {n: np.mean([a.scores[n] for a in answers], axis=0) for n in names}
+    names, lacking = dict.fromkeys(name for a in answers for name in a.scores), np.full(n, np.nan)
+    scores = {name: np.mean([a.scores.get(name, lacking) for a in answers], axis=0) for name in names}
     return Replies(scores=scores, errors={k: v for a in answers for k, v in a.errors.items()})
 
 
