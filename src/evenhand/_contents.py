@@ -77,3 +77,26 @@ def sampled(connection: sqlite3.Connection, subject_id: str, n: int) -> list[tup
         )
         for i in at
     ]
+
+
+def pruned(connection: sqlite3.Connection, subject: str | None, before: float | None) -> int:
+    """Inside a transaction: delete the replies of one subject, or those before a time, and what only they
+    needed; how many replies were deleted."""
+    given = {"subject": subject, "before": before}
+    deleted = connection.execute(
+        "DELETE FROM replies WHERE (:subject IS NULL OR shape IN (SELECT id FROM shapes WHERE"
+        " subject = :subject))"
+        " AND (:before IS NULL OR arrival IN (SELECT id FROM arrivals WHERE created < :before))",
+        given,
+    ).rowcount
+    connection.execute(
+        "DELETE FROM failures WHERE (:subject IS NULL OR subject = :subject)"
+        " AND (:before IS NULL OR arrival IN (SELECT id FROM arrivals WHERE created < :before))",
+        given,
+    )
+    connection.execute("DELETE FROM inputs WHERE key NOT IN (SELECT key FROM replies)")
+    connection.execute(
+        "DELETE FROM arrivals WHERE id NOT IN (SELECT arrival FROM replies)"
+        " AND id NOT IN (SELECT arrival FROM failures)"
+    )
+    return deleted

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from evenhand._answers import packed
-from evenhand._contents import held, sampled, shown, told_of
+from evenhand._contents import held, pruned, sampled, shown, told_of
 from evenhand._errors import JournalError
 from evenhand._jobs import Jobs
 from evenhand._leases import Leases
@@ -340,24 +340,8 @@ class Journal:
 
     def prune(self, *, subject: str | None = None, before: float | None = None) -> int:
         """Delete the replies of one subject, or those that arrived before a time; the number deleted."""
-        given = {"subject": subject, "before": before}
         with self._file.writing() as connection:
-            deleted = connection.execute(
-                "DELETE FROM replies WHERE (:subject IS NULL OR shape IN (SELECT id FROM shapes WHERE"
-                " subject = :subject))"
-                " AND (:before IS NULL OR arrival IN (SELECT id FROM arrivals WHERE created < :before))",
-                given,
-            ).rowcount
-            connection.execute(
-                "DELETE FROM failures WHERE (:subject IS NULL OR subject = :subject)"
-                " AND (:before IS NULL OR arrival IN (SELECT id FROM arrivals WHERE created < :before))",
-                given,
-            )
-            connection.execute("DELETE FROM inputs WHERE key NOT IN (SELECT key FROM replies)")
-            connection.execute(
-                "DELETE FROM arrivals WHERE id NOT IN (SELECT arrival FROM replies)"
-                " AND id NOT IN (SELECT arrival FROM failures)"
-            )
+            deleted = pruned(connection, subject, before)
         with self._file.reading() as connection:
             connection.execute("VACUUM")
         return deleted
