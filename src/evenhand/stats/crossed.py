@@ -443,20 +443,15 @@ def _cell_part(rows: Crossing, means: FloatArray, first: Dimension, second: Dime
     for side in (0, 1):  # one after the other: the cells of all rows are what takes memory here
         mine = rows.side == side
         at, share = cell[mine], rows.weight[mine] / total[side]
-        p = np.bincount(at, share, len(keys))
-        share = -share if side else share
-        e: FloatArray = np.bincount(at, share * residual[mine], len(keys)).astype(float, copy=False)
-        u: FloatArray = np.bincount(at, share * (rows.score[mine] - means[side]), len(keys)).astype(
-            float, copy=False
-        )
-        del mine, at, share
+        signed = -share if side else share
+        weighed = (share, signed * residual[mine], signed * (rows.score[mine] - means[side]))
+        p, e, u = (np.asarray(np.bincount(at, each, len(keys)), dtype=float) for each in weighed)
+        del mine, at, share, signed, weighed
         one, two = first.total[side] / total[side], second.total[side] / total[side]
-        crossed = p * one[keys // width]
-        crossed *= two[keys % width]
+        common = float(np.sum(p * one[keys // width] * two[keys % width]))
         squares, s1, s2 = (float(np.sum(each**2)) for each in (p, one, two))
-        doubled = min(1.0, max(0.0, (squares - 2 * float(np.sum(crossed)) + s1 * s2) / squares))
+        doubled = min(1.0, max(0.0, (squares - 2 * common + s1 * s2) / squares))
         sizes = (int(np.count_nonzero(p)), int(first.sizes()[side]), int(second.sizes()[side]))
-        del p, crossed
         if joint:
             tables.append((e, u, doubled, sizes))
         else:
