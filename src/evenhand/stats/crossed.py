@@ -443,10 +443,10 @@ def _cell_part(rows: Crossing, means: FloatArray, first: Dimension, second: Dime
     for side in (0, 1):  # one after the other: the cells of all rows are what takes memory here
         mine = rows.side == side
         at, share = cell[mine], rows.weight[mine] / total[side]
-        signed = -share if side else share
-        weighed = (share, signed * residual[mine], signed * (rows.score[mine] - means[side]))
-        p, e, u = (np.asarray(np.bincount(at, each, len(keys)), dtype=float) for each in weighed)
-        del mine, at, share, signed, weighed
+        p = np.bincount(at, share, len(keys))
+        e = np.bincount(at, share * residual[mine], len(keys))
+        u = np.bincount(at, share * (rows.score[mine] - means[side]), len(keys))
+        del mine, at, share
         one, two = first.total[side] / total[side], second.total[side] / total[side]
         common = float(np.sum(p * one[keys // width] * two[keys % width]))
         squares, s1, s2 = (float(np.sum(each**2)) for each in (p, one, two))
@@ -459,11 +459,11 @@ def _cell_part(rows: Crossing, means: FloatArray, first: Dimension, second: Dime
     if joint:
         (e0, u0, c0, z0), (e1, u1, c1, z1) = tables
         sizes = (max(z0[0], z1[0]), max(z0[1], z1[1]), max(z0[2], z1[2]))
-        parts.append(_cells(e0 + e1, u0 + u1, (c0 + c1) / 2, sizes))
+        parts.append(_cells(e0 - e1, u0 - u1, (c0 + c1) / 2, sizes))
     return parts
 
 
-def _cells(e: FloatArray, u: FloatArray, doubled: float, sizes: tuple[int, int, int]) -> Component:
+def _cells(e: Any, u: Any, doubled: float, sizes: tuple[int, int, int]) -> Component:
     """The variance of cells, from their additive residuals `e` and what they are off the mean, `u`."""
     cells, rows, columns = sizes
     df = cells - rows - columns + 1
