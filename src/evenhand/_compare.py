@@ -56,13 +56,15 @@ class Spread(Generic[S]):
 
     Args:
         rows: of how many rows. low, high: the pairs; None where no worst case is known. doubt: what is not
-            known of that many rows.
+            known of that many rows. whole: level → what the claim becomes over all that they may be, where
+            that is no pair.
     """
 
     rows: int
     doubt: Callable[[int], Doubt] = without_group
     low: tuple[S, S] | None = None
     high: tuple[S, S] | None = None
+    whole: Callable[[float], Inference] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,6 +252,9 @@ def extremes_of(
     if not rows:
         return None
     doubt = next(s.doubt for s in spreads if s is not None)(rows)
+    whole = spreads[0].whole if len(spreads) == 1 and spreads[0] is not None else None
+    if whole is not None:
+        return Extremes(doubt=doubt, low=whole, high=whole)
     low = [pair if s is None else s.low for s, pair in zip(spreads, pairs, strict=True)]
     high = [pair if s is None else s.high for s, pair in zip(spreads, pairs, strict=True)]
     lows, highs = [p for p in low if p is not None], [p for p in high if p is not None]

@@ -196,11 +196,31 @@ class Extremes:
     high: Callable[[float], Inference] | None = None
 
 
+def over(known: Inference, lowest: Inference, highest: Inference, null: float) -> Inference:
+    """An inference that holds at the lowest of all assignments, at the highest, and between.
+
+    Its interval reaches from the lower end at the one to the upper end at the other; p is 1 where no
+    difference lies between the two values, else that of the nearer one.
+    """
+    ends = [i for i in (known, lowest, highest) if i.low is not None and i.high is not None]
+    if len(ends) < 3:
+        why = next((i.why_not for i in (lowest, highest, known) if i.low is None and i.why_not), None)
+        return Inference(value=known.value, level=known.level, method=known.method, why_not=why)
+    values = [i.value for i in ends if i.value is not None]
+    ps = [i.p_value for i in ends if i.p_value is not None]
+    apart = min(values) > null or max(values) < null
+    return Inference(
+        value=known.value,
+        low=min(i.low for i in ends if i.low is not None),
+        high=max(i.high for i in ends if i.high is not None),
+        p_value=(max(ps) if apart else 1.0) if ps else None,
+        level=known.level,
+        method=known.method,
+    )
+
+
 def allowing(made: Evidence, ends: Extremes, null: float) -> Evidence:
     """Evidence that holds whichever groups the rows without one belong to.
-
-    Its interval reaches from the lower end at the lowest assignment to the upper end at the highest; p is 1
-    where no difference lies between the two, else that of the nearer one.
 
     Source: Horowitz & Manski (2000), Nonparametric analysis of randomized experiments with missing covariate
     and outcome data.
@@ -220,19 +240,13 @@ def allowing(made: Evidence, ends: Extremes, null: float) -> Evidence:
             return None
         return min(all_known[0], lowest.low), max(all_known[1], highest.high)
 
-    at, lowest, highest = span(e.level), low(e.level), high(e.level)
-    if at is None:
+    alone = inner(e.level) or (None, None)
+    known = Inference(value=e.value, low=alone[0], high=alone[1], p_value=e.p_value, level=e.level)
+    whole = over(known, low(e.level), high(e.level), null)
+    if whole.low is None:
         why = f"{ends.doubt.none}: at the worst case there is no interval"
         return nothing.with_estimate(why_not=why)
-    values = [v for v in (lowest.value, highest.value, e.value) if v is not None]
-    ps = [p for p in (lowest.p_value, highest.p_value, e.p_value) if p is not None]
-    apart = min(values) > null or max(values) < null
     told = nothing.with_estimate(
-        low=at[0],
-        high=at[1],
-        statistic=None,
-        df=None,
-        p_value=(max(ps) if apart else 1.0) if ps else None,
-        method=f"{e.method}; {ends.doubt.method}",
+        low=whole.low, high=whole.high, p_value=whole.p_value, method=f"{e.method}; {ends.doubt.method}"
     )
     return replace(told, interval=span)

@@ -188,6 +188,12 @@ def test_the_tolerance_of_a_ratio_lies_above_0_and_up_to_1(value: float) -> None
         tolerance_of(value, ratio=True)
 
 
+@pytest.mark.parametrize("value", [0.0, -1e-17, 3e-16])
+def test_rounding_errors_of_sums_are_told_as_0(value: float) -> None:
+    """A difference of equal sums is no −0.0000000000000001."""
+    assert "A minus B is +0.000 (" in sentence(claim(value, 0.03))[1]
+
+
 @pytest.mark.parametrize("value", [-0.5, -1e-9, float("inf"), float("nan")])
 def test_the_tolerance_of_a_difference_is_a_number_of_at_least_0(value: float) -> None:
     """0 is a tolerance; less, endless or no number is none."""

@@ -16,10 +16,10 @@ import numpy as np
 from evenhand._model import Columns, FloatArray
 from evenhand.measures.contrasts import (
     difference,
+    joined,
     larger_of,
     mean_of,
     rate_gap,
-    rate_gap_at,
     ratio,
     share_ratio,
     whole,
@@ -83,19 +83,9 @@ class ScoredSums(Sums, Protocol):
         ...
 
 
-def _odds(a: Sums, b: Sums) -> Callable[[float], tuple[Inference, Inference]]:
-    """Level → the gaps of the true and of the false positive rate."""
-    true, false = rate_gap_at(TPR, a, b), rate_gap_at(FPR, a, b)
-    return lambda level: (true(level), false(level))
-
-
-def _equalised(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    return larger_of(_odds(a, b), ("true", "false"), level)
-
-
 def _average(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     if a.moments.units is None and b.moments.units is None:
-        return mean_of(_odds(a, b), level)
+        return joined(row, a, b, level, seed)
     # Those of the class and those who are not may be the same people, decided on several times.
     smooth = row.with_(of=lambda m: (m["tp"] / m["act"] + _fp(m) / (1 - m["act"])) / 2, cases=BRIER.cases)
     return difference(smooth, a, b, level, seed)
@@ -190,14 +180,20 @@ FPR = Measure(
 ODDS = Measure(
     name="equalised odds",
     terms=("sel", "act", "tp"),
-    infer=_equalised,
+    parts=(TPR, FPR),
+    join=lambda gaps, level: larger_of(gaps, ("true", "false"), level),
+    infer=joined,
     tolerance=0.1,
     family="accuracy",
     reference="the larger of the TPR and FPR gaps (Hardt, Price & Srebro 2016)",
     judged=False,
 )
 AVERAGE_ODDS = ODDS.with_(
-    name="average odds", infer=_average, reference="mean of the TPR and FPR gaps (Bellamy et al. 2018)"
+    name="average odds",
+    infer=_average,
+    join=mean_of,
+    rises=True,
+    reference="mean of the TPR and FPR gaps (Bellamy et al. 2018)",
 )
 FNR = Measure(
     name="false negative rate",

@@ -381,6 +381,14 @@ def rate_gap_at(row: Measure, a: Sums, b: Sums) -> Callable[[float], Inference]:
     return lambda level: Inference(value=value, level=level, method="Newcombe", why_not=why)
 
 
+def joined(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    """What the gaps of its parts become together."""
+    if row.join is None:
+        raise TypeError(row.name)
+    one, two = (rate_gap_at(part, a, b) for part in row.parts)
+    return row.join(lambda at: (one(at), two(at)), level)
+
+
 def larger_of(
     gaps: Callable[[float], tuple[Inference, Inference]], names: tuple[str, str], level: float
 ) -> Inference:
