@@ -50,7 +50,7 @@ the tests (`pytest tests/statistics/test_calibration_grid.py`), all of it with `
   "within tolerance" is.
 * **False headline**: share of audits whose headline rests on a primary claim that is not so.
 * ± is one Monte-Carlo standard error. A cell falls short (bold) if it is beyond its target (5 % false, 94 % covered)
-  by more than two of them.
+  by more than two of them; the least covered of k claims by as many as makes that no likelier for all k.
 """
 NOT_HERE = """## Worlds that the grid does not hold
 

@@ -10,6 +10,7 @@ import re
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -139,19 +140,35 @@ def error_of(share: float, runs: int) -> float:
     return math.sqrt(share * (1 - share) / max(runs, 1))
 
 
+def reach(claims: int) -> float:
+    """How many Monte-Carlo standard errors the worst of so many claims may be off: two for one, and by chance no
+    more often for all (Bonferroni).
+
+    >>> round(reach(1), 6), round(reach(64), 2)
+    (2.0, 3.39)
+    """
+    law = NormalDist()
+    return law.inv_cdf(1 - (1 - law.cdf(2)) / max(claims, 1))
+
+
 def failures(found: Tally, world: World) -> list[Failure]:
-    """The cells beyond their target by more than two Monte-Carlo standard errors (those of the target)."""
+    """The cells beyond their target by more than two Monte-Carlo standard errors (those of the target); of many
+    claims in one world the least covered one by as many as `reach` says."""
     made = []
 
-    def judge(kind: str, where: str, count: int, of: int, target: float, least: bool = False) -> None:
+    def judge(
+        kind: str, where: str, count: int, of: int, target: float, least: bool = False, claims: int = 1
+    ) -> None:
         share, error = count / max(of, 1), error_of(target, of)
-        if share < target - 2 * error if least else share > target + 2 * error:
+        far = reach(claims) * error
+        if share < target - far if least else share > target + far:
             made.append(
                 Failure(world=found.world, kind=kind, where=where, share=share, error=error, target=target)
             )
 
-    for claim, (seen, covered) in told(found).items():
-        judge("coverage", claim, covered, seen, COVERED, least=True)
+    every = told(found)
+    for claim, (seen, covered) in every.items():
+        judge("coverage", claim, covered, seen, COVERED, least=True, claims=len(every))
     for family, (judged, *wrong) in found.families.items():
         for kind, count in zip(("disparity", "gap", "within"), wrong, strict=True):
             judge(kind, family, count, judged, FALSE)

@@ -106,3 +106,17 @@ def test_a_promise_of_power_is_held() -> None:
     """Where a world promises disparities, too few of them fail."""
     world = replace(world_of(finding("gap", (0.02, 0.3))), power={"disparity": 0.5}, truth=lambda f: 0.2)
     assert [f.kind for f in failures(tally(world, 20), world)] == ["power"]
+
+
+def test_the_least_covered_of_many_claims_is_allowed_what_chance_makes_of_many() -> None:
+    """The same shortfall is one for a single claim, and none as the worst of 64: 3.4 errors are needed there."""
+    world = world_of()
+
+    def fails(covered: int, claims: int) -> bool:
+        rows = {f"claim {i}": [2000, 1900] for i in range(1, claims)} | {"worst": [2000, covered]}
+        return bool(failures(Tally(world="", runs=2000, covered=rows), world))
+
+    assert fails(1858, 1)
+    assert not fails(1858, 64)
+    assert not fails(1845, 64)
+    assert fails(1843, 64)
