@@ -68,6 +68,21 @@ def read_table(source: Any, *, columns: Sequence[str] | None = None) -> pa.Table
     return table
 
 
+def read_printed(source: Any) -> dict[str, list[str | None]]:
+    """A table as texts, every digit as it is printed: name → the cells of a column, None where it is empty.
+
+    Args:
+        source: as `read_table`. Of other sources than delimited text a number is written as shortly as it
+            can be.
+    """
+    import pyarrow as pa
+
+    table = read_table(source)
+    if isinstance(source, str | os.PathLike) and _suffix(Path(source)) in _DELIMITED:
+        table = _read_delimited(Path(source), dict.fromkeys(table.column_names, pa.string()))
+    return {name: text_column(table, name) for name in table.column_names}
+
+
 def require(table: pa.Table, name: str) -> pa.ChunkedArray:
     """A column, or an error that names the near ones."""
     if name not in table.column_names:
@@ -206,13 +221,18 @@ def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Iterable[Any]]
 
 def _read_file(path: Path) -> pa.Table:
     read_bytes(path, most=64)
-    suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
-    read = _reader(suffix.lower().removesuffix(".gz"), path)
+    read = _reader(_suffix(path), path)
     with foreign(path):
         table = sound(read(path))
     if table.num_columns == 0 or table.num_rows == 0:
         raise DataError("empty-file", "the file has no rows", given=path)
     return table
+
+
+def _suffix(path: Path) -> str:
+    """The ending that says the format, that of a packed file before its .gz."""
+    suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    return suffix.lower().removesuffix(".gz")
 
 
 def _reader(suffix: str, path: Path) -> Any:
@@ -234,7 +254,7 @@ def _reader(suffix: str, path: Path) -> Any:
     return readers[suffix]
 
 
-def _read_delimited(path: Path) -> pa.Table:
+def _read_delimited(path: Path, types: Mapping[str, Any] | None = None) -> pa.Table:
     import pyarrow as pa
     import pyarrow.csv as csv
 
@@ -243,7 +263,9 @@ def _read_delimited(path: Path) -> pa.Table:
     header = next((line for line in text.splitlines() if line.strip()), "")
     delimiter = _DELIMITED.get(path.suffix.lower()) or _delimiter(header)
     convert = csv.ConvertOptions(
-        strings_can_be_null=True, null_values=["", "NA", "NaN", "nan", "None", "null", "NULL"]
+        strings_can_be_null=True,
+        null_values=["", "NA", "NaN", "nan", "None", "null", "NULL"],
+        column_types=types,
     )
     parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     read = csv.ReadOptions(block_size=max(1 << 24, len(data) // 8))

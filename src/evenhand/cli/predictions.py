@@ -27,14 +27,16 @@ def register(app: typer.Typer) -> None:
 
 
 def predictions(
-    data: Annotated[Path, Argument(help="A file: CSV, TSV, JSON lines, Parquet or Arrow, one row a person.")],
+    data: Annotated[
+        Path | None, Argument(help="A file: CSV, TSV, JSON lines, Parquet or Arrow, one row a person.")
+    ] = None,
     y_pred: Annotated[
-        str,
+        str | None,
         Option(
             help="Column with the predictions: numbers or class labels. With --features module:attr of a"
             " fitted model."
         ),
-    ],
+    ] = None,
     groups: shared.Groups = [],  # noqa: B006 - typer copies it
     y_true: Annotated[str | None, Option(help="Column with the outcomes.")] = None,
     y_score: Annotated[str | None, Option(help="Column with a classifier's scores in [0, 1].")] = None,
@@ -103,6 +105,13 @@ def predictions(
             "--list", help="Column with the ranked list (query) of a row, which makes the task a ranking."
         ),
     ] = None,
+    published: Annotated[
+        list[Path] | None,
+        Option(
+            help="Tables of a published audit instead of rows: a file with category, applicants, selected (or"
+            " scored above the median), rate and impact ratio. May be repeated."
+        ),
+    ] = None,
     features: Annotated[
         list[str] | None,
         Option(
@@ -146,6 +155,8 @@ def predictions(
         "reference": named_levels(reference, groups),
         "tolerance": _tolerances(tolerance),
     }
+    if published:
+        settled["published"] = [str(path) for path in published]
     if units == "false":
         settled["units"] = False
     spec = call_of("predictions", locals(), **settled)
@@ -172,7 +183,7 @@ def _tolerances(given: list[str] | None) -> dict[str, Any] | None:
     return found
 
 
-PRINTED = ("notebook-2022 ", "ll144 ", "four-fifths ", "suggested thresholds by ")
+PRINTED = ("notebook-2022 ", "published ", "ll144 ", "four-fifths ", "suggested thresholds by ")
 
 
 def tables(result: Result) -> list[str]:

@@ -28,8 +28,9 @@ from evenhand.audits.predictions.asked import (
     tolerances,
 )
 from evenhand.audits.predictions.classification import labels
-from evenhand.audits.predictions.inputs import from_user
+from evenhand.audits.predictions.inputs import Input, from_user
 from evenhand.audits.predictions.practice.law import check_law
+from evenhand.audits.predictions.published.tables import Published, published_tables, read_all
 from evenhand.audits.predictions.regression import numbers
 from evenhand.audits.predictions.roles import (
     Column,
@@ -51,7 +52,7 @@ QUANTILES = (0.9, 0.8, 0.5)
 def audit_predictions(
     data: Any = None,
     *,
-    y_pred: Column | Fitted,
+    y_pred: Column | Fitted | None = None,
     groups: Columns = (),
     y_true: Column | None = None,
     y_score: Column | None = None,
@@ -69,6 +70,7 @@ def audit_predictions(
     weight: Column | None = None,
     count: Column | None = None,
     lists: Column | None = None,
+    published: Any = None,
     features: Sequence[str] | None = None,
     missing: Missing = "drop",
     quantiles: Sequence[float] = QUANTILES,
@@ -114,6 +116,11 @@ def audit_predictions(
         lists: column with the ranked list (query) of a row, which makes the task a ranking. Ranks are
             counted in each list, exposures averaged over lists, and lists are the units of inference;
             nothing else is compared.
+        published: tables of a published audit instead of rows: a file with category, applicants, selected (or
+            scored above the median), rate and impact ratio. Several are of the same people by other
+            categories. Rates, ratios and totals are recomputed, every mismatch is named, and intervals,
+            tests and the bounds for people of unknown category are added. `groups`, `count` and `y_pred` may
+            name the columns of categories, applicants and selected.
         features: columns that a fitted model is asked with, where it does not name its own.
         missing: rows without a group: drop (and count), error, or group (a group of their own).
         quantiles: selection thresholds, as quantiles of all predictions.
@@ -141,7 +148,7 @@ def audit_predictions(
     """
     check_level(level)
     check_law(law)
-    check_selection(selection, law, suggest=suggest_threshold)
+    check_selection(selection, law if published is None else "ll144", suggest=suggest_threshold)
     analysis = Analysis()
     options = Options(
         quantiles=checked_quantiles(quantiles),
@@ -174,9 +181,8 @@ def audit_predictions(
         interval=interval,
         features=features,
     )
-    given = from_user(data, roles, intake)
+    given, chosen = _given(published, data, roles, intake, options, task)
     named = given.named
-    chosen = task_of(task, given, positive)
     declared = Declared(
         reference=references(reference, named),
         tolerance=tolerances(tolerance, chosen),
@@ -185,20 +191,47 @@ def audit_predictions(
         correction=correction,
         seed=seed,
     )
-    if chosen == "classification":
-        counts = labels(given, declared, analysis, options)
-    else:
-        counts = numbers(given, declared, analysis, options, task=chosen)
-    say_bootstrap(analysis, named, options, chosen)
+    counts = _counted(given, declared, analysis, options, chosen)
     declared.check_primary(analysis.claimed)
     told = _told(named, chosen, options, declared)
     return analysis.result(
         audit="predictions",
-        title=_title(data, y_pred, named),
+        title=_title(data, y_pred, given),
         counts=counts,
         correction=correction,
-        provenance=provenance(audit_predictions, told, data={"table": given.digest(data)}),
+        provenance=provenance(audit_predictions, told, data=_digests(data, given)),
     )
+
+
+def _given(
+    published: Any, data: Any, roles: Roles, intake: Intake, options: Options, task: Task
+) -> tuple[Input | Published, Task]:
+    """What was handed over, and what it is audited as."""
+    if published is not None:
+        asked = _beyond_counts(task, options, intake)
+        return read_all(published, data, roles, asked=asked), "classification"
+    given = from_user(data, roles, intake)
+    return given, task_of(task, given, options.positive)
+
+
+def _beyond_counts(task: Task, options: Options, intake: Intake) -> bool:
+    """Whether something is asked for that counts by category cannot give."""
+    labels_only = task in ("auto", "classification") and options.positive is None
+    return not labels_only or intake.missing != "drop" or options.crossing or options.suggest
+
+
+def _counted(
+    given: Input | Published, declared: Declared, analysis: Analysis, options: Options, task: Task
+) -> dict[str, int]:
+    """Everything that is found; rows read, used and left out."""
+    if isinstance(given, Published):
+        return published_tables(given, declared, analysis, options)
+    if task == "classification":
+        counts = labels(given, declared, analysis, options)
+    else:
+        counts = numbers(given, declared, analysis, options, task=task)
+    say_bootstrap(analysis, given.named, options, task)
+    return counts
 
 
 def _told(named: Named, task: Task, options: Options, declared: Declared) -> dict[str, Any]:
@@ -213,8 +246,15 @@ def _told(named: Named, task: Task, options: Options, declared: Declared) -> dic
     }
 
 
-def _title(data: Any, y_pred: Column | Fitted, named: Named) -> str:
+def _digests(data: Any, given: Input | Published) -> dict[str, str]:
+    return given.digests() if isinstance(given, Published) else {"table": given.digest(data)}
+
+
+def _title(data: Any, y_pred: Column | Fitted | None, given: Input | Published) -> str:
     """What is compared, of what, by what."""
+    if isinstance(given, Published):
+        return given.title
+    named = given.named
     who = Path(data).name if isinstance(data, str | os.PathLike) else "a table"
     if isinstance(y_pred, Fitted):
         who = type(y_pred).__name__

@@ -50,7 +50,7 @@ class Roles:
         interval: names of the lower and upper bound. features: columns that a model is asked with.
     """
 
-    y_pred: Column | Fitted
+    y_pred: Column | Fitted | None
     groups: Columns = ()
     y_true: Column | None = None
     y_score: Column | None = None
@@ -129,10 +129,14 @@ def gather(data: Any, roles: Roles, *, everything: bool = False) -> tuple[pa.Tab
         everything: the table keeps the columns that play no role.
 
     Raises:
-        DataError, UsageError: see `read_table`; `no-groups`, `unequal-lengths`.
+        DataError, UsageError: see `read_table`; `no-groups`, `no-predictions`, `unequal-lengths`.
     """
     table = None if data is None else read_table(data)
     y_pred, y_score = roles.y_pred, roles.y_score
+    if y_pred is None:
+        raise UsageError(
+            "no-predictions", "no predictions are named", expected="y_pred= (--y-pred), a column or an array"
+        )
     if isinstance(y_pred, Fitted):
         y_pred, y_score = _predicted(table, data, y_pred, roles)
     both = tuple(getattr(y_score, "shape", ()))[1:] == (2,)
