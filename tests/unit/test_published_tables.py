@@ -91,6 +91,12 @@ def test_a_ratio_of_rounded_rates_is_no_mismatch(tmp_path: Path) -> None:
     assert "ratio is that of the rounded rates" in result.exhibits["published sex"].columns["remark"][0]
 
 
+def test_rounding_that_lifts_a_ratio_over_four_fifths_is_named(tmp_path: Path) -> None:
+    """38 % / 47 % is printed as 0.81, and 318 of 842 against 1,050 of 2,214 is 0.796."""
+    table = "race,n,selected,rate,impact ratio\nA,842,318,38%,0.81\nB,2214,1050,47%,1.00\n"
+    assert "the printed ratio is 0.81, the counts give 0.7963, under four fifths" in wrong(tmp_path, table)
+
+
 def test_ratios_to_another_group_are_named_as_such(tmp_path: Path) -> None:
     """One line says it, instead of one for each category."""
     table = "race,n,selected,impact ratio\nA,100,50,1.25\nB,100,40,1.000\nC,100,20,0.500\n"

@@ -105,6 +105,17 @@ def predictions(
             "--list", help="Column with the ranked list (query) of a row, which makes the task a ranking."
         ),
     ] = None,
+    top: Annotated[
+        int | None,
+        Option(help="How many of each ranked list are taken: adds the ratio of the shares taken."),
+    ] = None,
+    first: Annotated[
+        str,
+        Option(
+            help="Which predictions stand first in a list: highest (scores) or lowest (places, 1 being the"
+            " first)."
+        ),
+    ] = "highest",
     published: Annotated[
         list[Path] | None,
         Option(

@@ -16,10 +16,12 @@ from evenhand._provenance import provenance, tells_its_call
 from evenhand._result import Result
 from evenhand._vocabulary import Positive
 from evenhand.audits.predictions.asked import (
+    First,
     Options,
     Selection,
     Task,
     check_selection,
+    check_top,
     checked_quantiles,
     references,
     say_bootstrap,
@@ -70,6 +72,8 @@ def audit_predictions(
     weight: Column | None = None,
     count: Column | None = None,
     lists: Column | None = None,
+    top: int | None = None,
+    first: First = "highest",
     published: Any = None,
     features: Sequence[str] | None = None,
     missing: Missing = "drop",
@@ -116,6 +120,10 @@ def audit_predictions(
         lists: column with the ranked list (query) of a row, which makes the task a ranking. Ranks are
             counted in each list, exposures averaged over lists, and lists are the units of inference;
             nothing else is compared.
+        top: how many of each ranked list are taken: adds the ratio of the shares taken. Lists whose
+            predictions are 0 and 1 say themselves who is.
+        first: which predictions stand first in a list: highest (scores) or lowest (places, 1 being the
+            first).
         published: tables of a published audit instead of rows: a file with category, applicants, selected (or
             scored above the median), rate and impact ratio. Several are of the same people by other
             categories. Rates, ratios and totals are recomputed, every mismatch is named, and intervals,
@@ -148,6 +156,7 @@ def audit_predictions(
     """
     check_level(level)
     check_law(law)
+    check_top(top, first, lists)
     check_selection(selection, law if published is None else "ll144", suggest=suggest_threshold)
     analysis = Analysis()
     options = Options(
@@ -157,6 +166,8 @@ def audit_predictions(
         selection=selection,
         crossing=intersections,
         law=law,
+        top=top,
+        first=first,
         suggest=suggest_threshold,
         replicates=replicates,
     )

@@ -53,7 +53,8 @@ def numbers(
     plain = not notebook and named.lists is None
     if named.groups and (plain or law is not None):
         at = [*options.quantiles, *law_quantiles(law, options.quantiles)]
-        ranked = (lambda p, w: exposure(p, w)) if task == "ranking" else None
+        way = -1.0 if options.first == "lowest" else 1.0
+        ranked = (lambda p, w: exposure(way * p, w)) if task == "ranking" else None
         found = given.numbers([*dict.fromkeys(at)], exposed=ranked)
         counts = given.counts(found.source)
         if law is not None:
@@ -66,7 +67,7 @@ def numbers(
         if notebook:
             add_notebook(analysis, rows.columns, rows.groups, declared.reference)
         elif rows.lists is not None:
-            ranked_lists(rows, rows.lists, declared, analysis, crossing=options.crossing)
+            ranked_lists(rows, rows.lists, declared, analysis, options)
         if not plain:
             add_absent(rows.absent, declared, analysis)
         add_continuous(rows, declared, analysis, rows.columns["y_pred"])

@@ -14,6 +14,7 @@ from evenhand._errors import DataError
 from evenhand._model import Exhibit, Scalar
 from evenhand._table import read_printed
 from evenhand.audits.predictions.practice.law import SMALL_SHARE
+from evenhand.stats.curves import FOUR_FIFTHS
 
 NAMES = {
     "applicants": "applicants candidates people assessed n total count number all",
@@ -24,6 +25,7 @@ NAMES = {
 """Role → what its column may be called, without "number of", "#" and "the"."""
 CATEGORY = re.compile(r"categor|group|sex|gender|race|ethnic")
 GENERIC = re.compile(r"(category|categories|group|groups|demo)?")
+OF = re.compile(r"\s+categor(y|ies)\s*$", re.I)
 FILLERS = {"number", "no", "of", "the", "total", "count", "n", "their", "score"}
 UNKNOWN = re.compile(
     r"|\(missing\)|missing|unknown|not (known|specified|reported|disclosed|stated|provided)|undisclosed"
@@ -125,7 +127,7 @@ def read_published(source: Any, *, groups: Sequence[str], selected: str | None, 
     categories = categories or [next(n for n in table if n not in known)]
     lines, said = _lines(table, roles, categories, where)
     stem = Path(where).stem if where != "the table" else "category"
-    attribute = tuple(stem if GENERIC.fullmatch(n.strip().lower()) else n for n in categories)
+    attribute = tuple(stem if GENERIC.fullmatch(n.strip().lower()) else OF.sub("", n) for n in categories)
     scored = "median" in (roles["selected"] or "").lower() or "scoring" in (roles["rate"] or "").lower()
     total = [x for x in lines if all(p is None or TOTAL.fullmatch(p.strip().lower()) for p in x.parts)]
     total = [x for x in total if any(p is not None for p in x.parts)]
@@ -342,10 +344,14 @@ def recomputed(made: Printed) -> Recomputed:
         said = ""
         if line.ratio is not None and not line.ratio.fits(ratio) and other is None:
             of_rates = _of_printed(line, top)
-            if of_rates is not None and line.ratio.fits(of_rates):
+            under = ratio is not None and ratio < FOUR_FIFTHS[0] <= line.ratio.value
+            if of_rates is not None and line.ratio.fits(of_rates) and not under:
                 said = f"the ratio is that of the rounded rates; the counts give {_told(ratio)}"
             else:
-                remarks.append(f"the printed ratio is {line.ratio.value:.4g}, the counts give {_told(ratio)}")
+                four = ", under four fifths" if under else ""
+                remarks.append(
+                    f"the printed ratio is {line.ratio.value:.4g}, the counts give {_told(ratio)}{four}"
+                )
         if printed and line.ratio is None and is_small:
             left_out.append(f"{line.name} ({line.applicants} people, {share:.1%})")
         elif printed and line.ratio is None and line.applicants:
