@@ -85,6 +85,10 @@ def predictions(
             " them. May be repeated."
         ),
     ] = None,
+    period: Annotated[
+        str | None,
+        Option(help="Column that says when a row is of: a year, a date, or a name that sorts."),
+    ] = None,
     continuous: Annotated[
         list[str] | None, Option(help="Sensitive attributes that are numbers, e.g. age. May be repeated.")
     ] = None,

@@ -247,6 +247,21 @@ def check_top(top: int | None, first: First, lists: object) -> None:
         raise UsageError("lists", "at least one of a list is taken", given=f"top={top}", expected="e.g. 1")
 
 
+def check_period(period: object, lists: object, measures: str | Sequence[str]) -> None:
+    """What has no claims within the levels of a factor has none over time.
+
+    Raises:
+        UsageError: `periods`.
+    """
+    if period is not None and (lists is not None or is_notebook(measures)):
+        what = "ranked lists" if lists is not None else "the table of the 2022 notebook"
+        raise UsageError(
+            "periods",
+            f"{what} are not compared over time",
+            hint="audit the rows of each period by themselves",
+        )
+
+
 def say_task(
     analysis: Analysis, named: Named, options: Options, task: Task, compared: Sequence[str] = ()
 ) -> None:

@@ -20,6 +20,7 @@ from evenhand.audits.predictions.asked import (
     Options,
     Selection,
     Task,
+    check_period,
     check_selection,
     check_top,
     checked_quantiles,
@@ -66,6 +67,7 @@ def audit_predictions(
     selection: Selection = "good",
     intersections: bool = False,
     control: Columns = (),
+    period: Column | None = None,
     continuous: Columns = (),
     interval: tuple[str, str] | None = None,
     pinball: float | None = None,
@@ -111,6 +113,9 @@ def audit_predictions(
         intersections: also compare the combinations of all groups.
         control: legitimate factors: every claim is repeated within each of their levels, and pooled over
             them. Pooled are impact ratios, differences of rates, of average scores and of mean residuals.
+        period: column that says when a row is of: a year, a date, or a name that sorts. The primary claims
+            are repeated in each period, and what changed from the first to the last, and along a straight
+            line, is a claim of its own. More than 24 days are put together by month, quarter or year.
         continuous: sensitive attributes that are numbers, e.g. age.
         interval: columns with the lower and upper bound of prediction intervals.
         pinball: τ of a model that predicts the τ-quantile: adds the ratio of pinball losses.
@@ -157,6 +162,7 @@ def audit_predictions(
     check_level(level)
     check_law(law)
     check_top(top, first, lists)
+    check_period(period, lists, measures)
     check_selection(selection, law if published is None else "ll144", suggest=suggest_threshold)
     analysis = Analysis()
     options = Options(
@@ -188,6 +194,7 @@ def audit_predictions(
         count=count,
         lists=lists,
         control=control,
+        period=period,
         continuous=continuous,
         interval=interval,
         features=features,

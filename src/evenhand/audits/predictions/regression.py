@@ -30,6 +30,7 @@ from evenhand.audits.predictions.inputs import Input
 from evenhand.audits.predictions.practice.absent import add_absent
 from evenhand.audits.predictions.practice.actual import say_actual_gap
 from evenhand.audits.predictions.practice.notebook import add_notebook
+from evenhand.audits.predictions.practice.periods import over_time
 from evenhand.audits.predictions.practice.selection import law_of_numbers, law_quantiles
 from evenhand.audits.predictions.practice.thresholds import add_suggestion
 from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
@@ -61,7 +62,7 @@ def numbers(
             law_of_numbers(found, options, declared, analysis, weighted=named.weight is not None)
         if plain:
             add_absent(found.source.absent, declared, analysis)
-            regression(found.only(options.crossing), declared, analysis, options)
+            regression(found.only(options.crossing), declared, analysis, options, period=named.period)
     if given.large is None:
         rows = given.rows()
         if notebook:
@@ -75,8 +76,14 @@ def numbers(
     return counts
 
 
-def regression(found: Numbers, declared: Declared, analysis: Analysis, options: Options) -> None:
-    """Everything about numeric predictions (and rankings)."""
+def regression(
+    found: Numbers, declared: Declared, analysis: Analysis, options: Options, *, period: str | None = None
+) -> None:
+    """Everything about numeric predictions (and rankings).
+
+    Args:
+        period: the control factor that is time.
+    """
     source, scale = found.source, found.scale
     claims = kept(
         number_claims(scale, options.quantiles, declared, source.everyone),
@@ -108,7 +115,7 @@ def regression(found: Numbers, declared: Declared, analysis: Analysis, options: 
             rows = [r for r in number_measures(scale, options.quantiles) if kept_row(r.name, claims)]
             add_bootstrap(analysis, found, of, rows, declared, options.replicates)
         for name in source.strata:
-            _strata(source, of, name, claims, declared, analysis)
+            _strata(source, of, name, claims, declared, analysis, period=name == period)
 
 
 def kept_row(name: str, claims: Sequence[Claim[Cell]]) -> bool:
@@ -123,8 +130,10 @@ def _strata(
     claims: Sequence[Claim[Cell]],
     declared: Declared,
     analysis: Analysis,
+    *,
+    period: bool,
 ) -> None:
-    """The claims within each level of a legitimate factor, and pooled over the levels."""
+    """The claims within each level of a legitimate factor, and pooled over the levels; or over time."""
     attribute, reference = of.attribute, of.reference
     strata = []
     for level in source.strata[name]:
@@ -135,7 +144,10 @@ def _strata(
             text = f"{name}={level} has no {who} or nobody else of {attribute}: not compared."
             analysis.note("empty-stratum", text)
             continue
-        strata.append((f"{name}={level}", against(cells, own)))
+        strata.append((level if period else f"{name}={level}", against(cells, own)))
+    if period:
+        over_time(strata, claims, declared, analysis, attribute, name)
+        return
     within_strata(strata, claims, declared, analysis, attribute)
     if source.everyone.moments.units is None:
         found = held_equal(strata, claims, declared, attribute, name)

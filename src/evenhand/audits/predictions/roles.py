@@ -29,6 +29,10 @@ Units: TypeAlias = Column | Literal[False]
 """What a user says of the units that rows belong to: a column, nothing (``()``), or that there are none."""
 
 
+MOST_PERIODS = 24
+"""Periods of an audit; days are put together until there are no more."""
+
+
 @runtime_checkable
 class Fitted(Protocol):
     """A model that is asked for the rows of a frame."""
@@ -45,8 +49,8 @@ class Roles:
     Args:
         y_pred: a name, an array, or a fitted model with ``predict``, asked for the rows of the data.
         units: a name (of nested units a path, the widest first), an array, False, or nothing.
-        y_true, y_score, weight, count, lists: names or arrays. groups, control, continuous: names, or a
-            mapping of name → array.
+        y_true, y_score, weight, count, lists, period: names or arrays. groups, control, continuous: names,
+            or a mapping of name → array.
         interval: names of the lower and upper bound. features: columns that a model is asked with.
     """
 
@@ -58,6 +62,7 @@ class Roles:
     weight: Column | None = None
     count: Column | None = None
     lists: Column | None = None
+    period: Column | None = None
     control: Columns = ()
     continuous: Columns = ()
     interval: tuple[str, str] | None = None
@@ -88,6 +93,7 @@ class Named:
     Args:
         y_pred, y_true, y_score, weight: names. groups, control, continuous: names.
         interval: lower and upper bound of a prediction interval. lists: which ranked list a row is of.
+        period: when a row is of; it is one of `control`.
         unit: whom or what a row is about, where several rows may be about one. count: how many people a
             row stands for. of_second: the scores are those of the second of two classes, as these are sorted.
     """
@@ -101,6 +107,7 @@ class Named:
     interval: tuple[str, str] | None = None
     weight: str | None = None
     lists: str | None = None
+    period: str | None = None
     unit: str | None = None
     count: str | None = None
     of_second: bool = False
@@ -143,13 +150,16 @@ def gather(data: Any, roles: Roles, *, everything: bool = False) -> tuple[pa.Tab
     if both:
         y_score = np.asarray(y_score)[:, 1]
     added: dict[str, Column] = {}
+    period = _role(roles.period, "period", added)
+    control = _roles(roles.control, "control", table, added)
     named = Named(
         y_pred=_role(y_pred, "y_pred", added) or "y_pred",
         y_true=_role(roles.y_true, "y_true", added),
         y_score=_role(y_score, "y_score", added),
         weight=_role(roles.weight, "weight", added),
         groups=_roles(roles.groups, "group", table, added),
-        control=_roles(roles.control, "control", table, added),
+        control=control if period is None else (*control, period),
+        period=period,
         continuous=_roles(roles.continuous, "continuous", table, added),
         interval=roles.interval,
         lists=_role(roles.lists, "list", added),
