@@ -31,7 +31,7 @@ UNITS = "a unit may have rows in several periods, and then these are not indepen
 
 
 @dataclass(frozen=True, kw_only=True)
-class Course:
+class OverPeriods:
     """One claim about one pair of groups, period by period.
 
     Args:
@@ -115,7 +115,7 @@ def over_time(
             family = f"{attribute} given {where}"
             compare(large, own, declared, analysis, family=family, given=where, headline=False)
     labels = dict.fromkeys((a.label, b.label) for _, pairs in order for a, b in pairs)
-    changes: list[Change] = []
+    changes: list[Changed] = []
     for claim in own:
         rows: list[dict[str, Scalar]] = []
         for pair in labels:
@@ -128,7 +128,7 @@ def over_time(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class Changed:
     """What changed of one claim about one pair.
 
     Args:
@@ -142,7 +142,7 @@ class Change:
     ends: tuple[float, float]
 
 
-def _tell(changes: Sequence[Change], declared: Declared, analysis: Analysis, family: str) -> None:
+def _tell(changes: Sequence[Changed], declared: Declared, analysis: Analysis, family: str) -> None:
     """The changes as estimates and, in words, what they show at the level of all of them together."""
     analysis.findings += judge(
         [c.item for c in changes], tolerance=None, family=family, correction=declared.correction
@@ -157,8 +157,7 @@ def _tell(changes: Sequence[Change], declared: Declared, analysis: Analysis, fam
             said = f"it cannot be told whether it changed: {e.why_not or 'there is no interval'}"
         else:
             row |= {"low": span[0], "high": span[1]}
-            by = "a factor of " if e.contrast == "ratio" else ""
-            sign = "" if e.contrast == "ratio" else "+"
+            by, sign = ("a factor of ", "") if c.null == 1.0 else ("", "+")
             far = "nearer to" if c.ends[1] < c.ends[0] else "further from"
             moved = "not settled whether it changed" if span[0] <= c.null <= span[1] else ""
             moved = moved or f"it {'rose' if span[0] > c.null else 'fell'}, {far} no difference"
@@ -183,7 +182,7 @@ def _course(
     labels: tuple[Label, Label],
     level: float,
     rows: list[dict[str, Scalar]],
-) -> Course | None:
+) -> OverPeriods | None:
     """The periods in which the pair can be compared; `rows` take a line of every period."""
     names: list[str] = []
     at: list[Evidence] = []
@@ -200,7 +199,9 @@ def _course(
         rows.append(line | {"n": pair[0].n, "n of the reference": pair[1].n})
         if not few and item.interval is not None and e.value is not None and e.low is not None:
             names, at, place = [*names, period], [*at, item], [*place, where]
-    return Course(periods=names, at=at, place=place, log=claim.contrast == "ratio") if names else None
+    return (
+        OverPeriods(periods=names, at=at, place=place, log=null_of(claim.contrast) == 1.0) if names else None
+    )
 
 
 def _places(periods: Sequence[str]) -> list[float]:
@@ -212,8 +213,8 @@ def _places(periods: Sequence[str]) -> list[float]:
 
 
 def _changes(
-    of: Course, claim: Claim[S], labels: tuple[Label, Label], declared: Declared, given: str | None
-) -> list[Change]:
+    of: OverPeriods, claim: Claim[S], labels: tuple[Label, Label], declared: Declared, given: str | None
+) -> list[Changed]:
     """Last against first, and from three periods the straight line."""
     k = len(of.periods)
     first, last = of.periods[0], of.periods[-1]
@@ -228,7 +229,7 @@ def _changes(
         kinds.append(("straight line over periods", f"{first} to {last}", line))
     found = []
     for kind, where, weights in kinds:
-        method = f"{kind}: sum of the periods' independent estimates, MOVER (Zou & Donner 2008)"
+        method = f"{kind}: sum of the periods' independent estimates, MOVER (Zou and Donner 2008)"
         at = partial(of.inference, weights, method)
         made = at(declared.level)
         if any(item.estimate.units for item in of.at):
@@ -249,7 +250,7 @@ def _changes(
         null = null_of(claim.contrast)
         values = [item.estimate.value or 0.0 for item in (of.at[0], of.at[-1])]
         one, two = (_far(v, null, of.log) for v in values)
-        change = Change(item=whole, text=text, null=1.0 if of.log else 0.0, ends=(one, two))
+        change = Changed(item=whole, text=text, null=1.0 if of.log else 0.0, ends=(one, two))
         found.append(change)
     return found
 
@@ -261,7 +262,7 @@ def _far(value: float, null: float, log: bool) -> float:
     return abs(math.log(value)) if value > 0 else math.inf
 
 
-def _from_to(of: Course, kind: str, k: int) -> str:
+def _from_to(of: OverPeriods, kind: str, k: int) -> str:
     one, two = (item.estimate.value or 0.0 for item in (of.at[0], of.at[-1]))
     sign = "" if of.log else "+"
     ends = f"{one:{sign}.3f} in {of.periods[0]}, {two:{sign}.3f} in {of.periods[-1]}"
