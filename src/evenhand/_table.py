@@ -140,6 +140,15 @@ def factor(table: pa.Table, name: str) -> Factor:
     return Factor(np.append(merged.codes, -1)[codes].astype(np.int32), merged.levels)
 
 
+def feature(table: pa.Table, name: str) -> Factor | FloatArray:
+    """A column as numbers where it holds numbers, NaN being missing, else as a Factor."""
+    import pyarrow.types as types
+
+    kind = require(table, name).type
+    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    return numbers(table, name) if number else factor(table, name)
+
+
 def distinct(pieces: Iterable[Any], most: int) -> list[Any] | None:
     """The values of a column that comes in pieces, each once, without the missing; None where there are more.
 

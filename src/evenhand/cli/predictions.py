@@ -92,6 +92,13 @@ def predictions(
     continuous: Annotated[
         list[str] | None, Option(help="Sensitive attributes that are numbers, e.g. age. May be repeated.")
     ] = None,
+    search: Annotated[
+        list[str] | None,
+        Option(
+            help="Features over which the subgroup with the largest gap is searched, on one half of the rows,"
+            " and confirmed on the other. May be repeated."
+        ),
+    ] = None,
     interval: Annotated[
         tuple[str, str] | None, Option(help="Columns with the lower and upper bound of prediction intervals.")
     ] = None,

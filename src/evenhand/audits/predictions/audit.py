@@ -69,6 +69,7 @@ def audit_predictions(
     control: Columns = (),
     period: Column | None = None,
     continuous: Columns = (),
+    search: Columns = (),
     interval: tuple[str, str] | None = None,
     pinball: float | None = None,
     weight: Column | None = None,
@@ -117,6 +118,8 @@ def audit_predictions(
             are repeated in each period, and what changed from the first to the last, and along a straight
             line, is a claim of its own. More than 24 days are put together by month, quarter or year.
         continuous: sensitive attributes that are numbers, e.g. age.
+        search: features over which the subgroup with the largest gap is searched, on one half of the rows,
+            and confirmed on the other. Conditions on up to three of them are looked at.
         interval: columns with the lower and upper bound of prediction intervals.
         pinball: τ of a model that predicts the τ-quantile: adds the ratio of pinball losses.
         weight: column with case weights.
@@ -160,10 +163,6 @@ def audit_predictions(
     [-1.25]
     """
     check_level(level)
-    check_law(law)
-    check_top(top, first, lists)
-    check_period(period, lists, measures)
-    check_selection(selection, law if published is None else "ll144", suggest=suggest_threshold)
     analysis = Analysis()
     options = Options(
         quantiles=checked_quantiles(quantiles),
@@ -196,9 +195,11 @@ def audit_predictions(
         control=control,
         period=period,
         continuous=continuous,
+        search=search,
         interval=interval,
         features=features,
     )
+    _check(options, roles, published)
     given, chosen = _given(published, data, roles, intake, options, task)
     named = given.named
     declared = Declared(
@@ -219,6 +220,14 @@ def audit_predictions(
         correction=correction,
         provenance=provenance(audit_predictions, told, data=_digests(data, given)),
     )
+
+
+def _check(options: Options, roles: Roles, published: Any) -> None:
+    """What is asked for fits together."""
+    check_law(options.law)
+    check_selection(options.selection, options.law if published is None else "ll144", suggest=options.suggest)
+    check_top(options.top, options.first, roles.lists)
+    check_period(roles.period, roles.lists, options.measures)
 
 
 def _given(

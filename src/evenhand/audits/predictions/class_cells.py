@@ -206,7 +206,7 @@ def class_cell(
     """
     part = {k: v[rows] for k, v in columns.items()}
     w = None if weight is None else weight[rows]
-    names, terms = _terms(part)
+    names, terms = class_terms(part)
     made = moments(terms, names, w) if unit is None else moments_of_units(terms, names, unit[rows], w)
     none = Scores(values=np.zeros(1), weight=np.zeros(1), weight2=np.zeros(1), n=0)
     positives = negatives = calibration = None
@@ -231,7 +231,8 @@ def class_cell(
     )
 
 
-def _terms(part: Mapping[str, FloatArray]) -> tuple[list[str], FloatArray]:
+def class_terms(part: Mapping[str, FloatArray]) -> tuple[list[str], FloatArray]:
+    """The terms that these columns allow, and (k, n) their values."""
     names = [n for n in cls.TERMS if set(NEEDS[n]) <= set(part)]
     return names, np.stack([cls.TERMS[n](part) for n in names])
 
@@ -245,8 +246,10 @@ def calibration_sums(score: FloatArray, actual: FloatArray, weight: FloatArray |
     return np.array([np.bincount(place, t, CALIBRATION_BINS) for t in terms])
 
 
-def from_rows(rows: Rows, positive: Positive, *, crossing: bool) -> Labelled:
-    """Rows in memory: exact scores.
+def read_labels(
+    rows: Rows, positive: Positive
+) -> tuple[Vocabulary, list[str], dict[str, dict[str, FloatArray]]]:
+    """The labels, those that are compared, and for each of these its columns.
 
     Raises:
         DataError, UsageError: as `compared_labels` and `class_columns`.
@@ -256,7 +259,16 @@ def from_rows(rows: Rows, positive: Positive, *, crossing: bool) -> Labelled:
     compared = compared_labels(words, positive)
     if rows.of_second and len(compared) == 1 and words.is_first(compared[0]):
         rows = rows.with_column("y_score", 1 - rows.columns["y_score"])
-    columns = _columns(rows, compared)
+    return words, compared, _columns(rows, compared)
+
+
+def from_rows(rows: Rows, positive: Positive, *, crossing: bool) -> Labelled:
+    """Rows in memory: exact scores.
+
+    Raises:
+        DataError, UsageError: as `compared_labels` and `class_columns`.
+    """
+    words, compared, columns = read_labels(rows, positive)
 
     known: dict[tuple[Attribute, Stratum], list[Classes]] = {}
 
@@ -363,7 +375,7 @@ def _loose(
     chosen = np.flatnonzero(unknown if within is None else unknown & within)
     found = {}
     for name, own in columns.items() if len(chosen) else ():
-        names, terms = _terms({k: v[chosen] for k, v in own.items()})
+        names, terms = class_terms({k: v[chosen] for k, v in own.items()})
         found[name] = Unlabelled(
             names=tuple(names),
             n=len(chosen),

@@ -146,6 +146,8 @@ def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
             raise made.not_streamed("a continuous attribute")
         if unit_of(roles.units, large.columns) is not None:
             raise made.not_streamed("an audit of units (--unit)")
+        if roles.search != ():
+            raise made.not_streamed("a search for subgroups (--search)")
         if roles.count is not None:
             raise made.not_streamed("a table of counts (--count)")
         return made

@@ -35,6 +35,7 @@ from evenhand.audits.predictions.practice.selection import law_of_numbers, law_q
 from evenhand.audits.predictions.practice.thresholds import add_suggestion
 from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
 from evenhand.audits.predictions.ranking import ranked_lists
+from evenhand.audits.predictions.searched.worst import worst_of_numbers
 from evenhand.audits.predictions.sources import Compared, Numbers, Source
 from evenhand.measures.ranking import exposure
 
@@ -71,6 +72,8 @@ def numbers(
             ranked_lists(rows, rows.lists, declared, analysis, options)
         if not plain:
             add_absent(rows.absent, declared, analysis)
+        if named.search and plain:
+            worst_of_numbers(rows, declared, analysis, options)
         add_continuous(rows, declared, analysis, rows.columns["y_pred"])
         counts = counts or given.counts_of(rows)
     return counts

@@ -49,8 +49,8 @@ class Roles:
     Args:
         y_pred: a name, an array, or a fitted model with ``predict``, asked for the rows of the data.
         units: a name (of nested units a path, the widest first), an array, False, or nothing.
-        y_true, y_score, weight, count, lists, period: names or arrays. groups, control, continuous: names,
-            or a mapping of name → array.
+        y_true, y_score, weight, count, lists, period: names or arrays. groups, control, continuous, search:
+            names, or a mapping of name → array.
         interval: names of the lower and upper bound. features: columns that a model is asked with.
     """
 
@@ -65,6 +65,7 @@ class Roles:
     period: Column | None = None
     control: Columns = ()
     continuous: Columns = ()
+    search: Columns = ()
     interval: tuple[str, str] | None = None
     features: Sequence[str] | None = None
 
@@ -91,7 +92,8 @@ class Named:
     """Which column plays which role.
 
     Args:
-        y_pred, y_true, y_score, weight: names. groups, control, continuous: names.
+        y_pred, y_true, y_score, weight: names. groups, control, continuous: names. search: features over
+            which subgroups are searched.
         interval: lower and upper bound of a prediction interval. lists: which ranked list a row is of.
         period: when a row is of; it is one of `control`.
         unit: whom or what a row is about, where several rows may be about one. count: how many people a
@@ -104,6 +106,7 @@ class Named:
     y_score: str | None = None
     control: tuple[str, ...] = ()
     continuous: tuple[str, ...] = ()
+    search: tuple[str, ...] = ()
     interval: tuple[str, str] | None = None
     weight: str | None = None
     lists: str | None = None
@@ -124,7 +127,7 @@ class Named:
     def all(self) -> list[str]:
         """Every column that is read, once."""
         single = [self.y_pred, self.y_true, *self.numeric().values(), *self.groups, *self.control, self.lists]
-        single.append(self.unit)
+        single += [self.unit, *self.search]
         return list(dict.fromkeys(name for name in single if name is not None))
 
 
@@ -161,6 +164,7 @@ def gather(data: Any, roles: Roles, *, everything: bool = False) -> tuple[pa.Tab
         control=control if period is None else (*control, period),
         period=period,
         continuous=_roles(roles.continuous, "continuous", table, added),
+        search=_roles(roles.search, "feature", table, added),
         interval=roles.interval,
         lists=_role(roles.lists, "list", added),
         count=_role(roles.count, "count", added),
