@@ -162,6 +162,14 @@ def predictions(
             help="Add the group-blind thresholds that keep the impact ratio in its band, with their cost.",
         ),
     ] = False,
+    frontier: Annotated[
+        bool,
+        Option(
+            "--frontier",
+            help="Add what other thresholds of the scores would give: one for all or one per group, chosen on"
+            " one half of the rows and reported on the other, with what equal rates cost in accuracy.",
+        ),
+    ] = False,
     primary: shared.Primary = None,
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",

@@ -34,7 +34,7 @@ class Options:
             tables are added.
         selection: whether being selected is good for people.
         top: how many of a ranked list are taken, where it is asked for. first: which predictions stand first
-            in a list.
+            in a list. frontier: add what other thresholds of the scores would give.
         suggest: add the thresholds that keep the impact ratio in its band. replicates: of the bootstrap
             check.
     """
@@ -48,6 +48,7 @@ class Options:
     top: int | None = None
     first: First = "highest"
     suggest: bool = False
+    frontier: bool = False
     replicates: int = 0
 
 

@@ -85,6 +85,7 @@ def audit_predictions(
     primary: str | Sequence[str] = (),
     law: str | None = None,
     suggest_threshold: bool = False,
+    frontier: bool = False,
     level: float = 0.95,
     correction: Correction = "single-step",
     replicates: int = 0,
@@ -147,6 +148,8 @@ def audit_predictions(
         law: tables to add: ll144 or four-fifths.
         suggest_threshold: add the group-blind thresholds that keep the impact ratio in its band, with their
             cost.
+        frontier: add what other thresholds of the scores would give: one for all or one per group, chosen on
+            one half of the rows and reported on the other, with what equal rates cost in accuracy.
         level: confidence level of the intervals.
         correction: adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.
         replicates: bootstrap replicates of the regression table, as a check of the intervals; 0 for none.
@@ -174,6 +177,7 @@ def audit_predictions(
         top=top,
         first=first,
         suggest=suggest_threshold,
+        frontier=frontier,
         replicates=replicates,
     )
     intake = Intake(
@@ -244,7 +248,9 @@ def _given(
 def _beyond_counts(task: Task, options: Options, intake: Intake) -> bool:
     """Whether something is asked for that counts by category cannot give."""
     labels_only = task in ("auto", "classification") and options.positive is None
-    return not labels_only or intake.missing != "drop" or options.crossing or options.suggest
+    return (
+        not labels_only or intake.missing != "drop" or options.crossing or options.suggest or options.frontier
+    )
 
 
 def _counted(

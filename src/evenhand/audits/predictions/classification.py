@@ -21,6 +21,7 @@ from evenhand.audits.predictions.practice.absent import add_absent
 from evenhand.audits.predictions.practice.periods import over_time
 from evenhand.audits.predictions.practice.selection import law_of_labels
 from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
+from evenhand.audits.predictions.searched.frontier import add_frontier
 from evenhand.audits.predictions.searched.worst import worst_of_labels
 from evenhand.audits.predictions.sources import Source
 from evenhand.measures.classification import ACCURACY, BASE, FPR, ROWS, SELECTED, TPR
@@ -36,6 +37,10 @@ def labels(given: Input, declared: Declared, analysis: Analysis, options: Option
     period = given.named.period
     classification(found.only(options.crossing), declared, analysis, measures=options.measures, period=period)
     add_absent(found.source.absent, declared, analysis)
+    if options.frontier:
+        if given.large is not None:
+            raise given.not_streamed("the frontier of thresholds (--frontier)")
+        add_frontier(given.rows(labels=True), declared, analysis, options)
     if given.named.search:
         for name in found.compared:
             where = f"class={name}" if len(found.compared) > 1 else None
