@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand._encoding import decode, read_bytes
 from evenhand._errors import DataError
@@ -92,6 +93,26 @@ def require(table: pa.Table, name: str) -> pa.ChunkedArray:
     return table.column(name)
 
 
+def as_numpy(column: pa.Array | pa.ChunkedArray, missing: float) -> Any:
+    """(n,) a column of numbers as NumPy has it, read-only. Arrow's own way imports pandas where it is
+    installed, which takes longer than many an audit.
+
+    Args:
+        column: whole or floating numbers, of the type that the array shall have. missing: stands for nulls.
+
+    >>> import pyarrow as pa
+    >>> as_numpy(pa.array([1.0, None]), np.nan).tolist()
+    [1.0, nan]
+    """
+    import pyarrow as pa
+
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    filled = whole.fill_null(missing) if whole.null_count else whole
+    found = np.from_dlpack(filled) if len(filled) else np.empty(0, filled.type.to_pandas_dtype())
+    found.flags.writeable = False
+    return found
+
+
 def numbers(table: pa.Table, name: str) -> FloatArray:
     """A column as floats (n,); missing and "" become NaN, text that is not a number is an error."""
     import pyarrow as pa
@@ -105,7 +126,8 @@ def numbers(table: pa.Table, name: str) -> FloatArray:
     if types.is_null(column.type):
         return np.full(len(column), np.nan)
     try:
-        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        found: FloatArray = as_numpy(column.cast(pa.float64()), np.nan)
+        return found
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(
             "not-a-number", f"the column {name!r} holds {column.type}", expected="numbers"
@@ -127,7 +149,7 @@ def factor(table: pa.Table, name: str) -> Factor:
 
     column = require(table, name).combine_chunks()
     if types.is_floating(column.type):
-        values = column.to_numpy(zero_copy_only=False)
+        values = as_numpy(column.cast(pa.float64()), np.nan)
         labels = np.unique(values[~np.isnan(values)])
         names = tuple(str(int(v)) if float(v).is_integer() else str(v) for v in labels)
         codes = np.searchsorted(labels, values)
@@ -135,7 +157,7 @@ def factor(table: pa.Table, name: str) -> Factor:
     if not types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     levels = [None if v is None else str(v) for v in column.dictionary.to_pylist()]
-    codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    codes = as_numpy(column.indices.cast(pa.int64()), -1).astype(np.int32)
     merged = Factor.of([None if v is None or not v.strip() else v for v in levels])
     return Factor(np.append(merged.codes, -1)[codes].astype(np.int32), merged.levels)
 
@@ -376,7 +398,7 @@ def _from_mapping(columns: Mapping[str, Any]) -> pa.Table:
     if len(set(lengths.values())) > 1:
         raise DataError("column-lengths", "columns of different lengths", given=lengths)
     try:
-        return pa.table({str(k): _arrow_column(v) for k, v in columns.items()})
+        return pa.Table.from_pydict({str(k): _arrow_column(v) for k, v in columns.items()})
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise DataError("mixed-column", f"a column mixes kinds of values: {brief(error)}") from error
 
@@ -386,9 +408,40 @@ def _arrow_column(values: Any) -> Any:
 
     if isinstance(values, Factor):
         return pa.array(list(values), type=pa.string())
-    if isinstance(values, np.ndarray | pa.Array | pa.ChunkedArray):
+    if isinstance(values, np.ndarray):
+        return _of_numpy(values)
+    if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     return pa.array(list(values), from_pandas=True)
+
+
+def _of_numpy(values: npt.NDArray[Any]) -> Any:
+    """Numbers and texts as Arrow has them, without `pa.array`, which imports pandas where it is installed. Of
+    texts each value is read once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    plain = values.ndim == 1 and len(values) > 0
+    if plain and values.dtype.kind in "iuf" and values.dtype.itemsize in (4, 8):
+        buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
+        return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
+    if plain and values.dtype.kind == "b":
+        bits = pa.py_buffer(np.packbits(values, bitorder="little"))
+        return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
+    if plain and values.dtype.kind == "U" and values.dtype.itemsize > 0:
+        wide = pa.binary(values.dtype.itemsize)
+        whole = pa.Array.from_buffers(wide, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+        found = pc.dictionary_encode(whole)
+        words = np.frombuffer(b"".join(found.dictionary.to_pylist()), dtype=values.dtype)
+        written = [word.encode("utf-8", "surrogatepass") for word in words.tolist()]
+        ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(written))]
+        texts = pa.Array.from_buffers(pa.string(), len(written), buffers)
+        texts.validate(full=True)
+        return pa.DictionaryArray.from_arrays(found.indices, texts)
+    return values
 
 
 def _from_frame(source: Any) -> pa.Table:
