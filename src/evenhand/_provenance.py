@@ -98,7 +98,7 @@ def digest_of(source: Any, table: Any = None) -> str:
         for name in table.column_names:
             digest.update(name.encode())
             column = table.column(name)
-            if hasattr(column.type, "value_type") and hasattr(column.type, "index_type"):
+            if str(column.type).startswith("dictionary<values=string,"):
                 column = column.cast(column.type.value_type)  # the values themselves are listed faster
             text = "".join([f"{value!r}\0" for value in column.to_pylist()])
             digest.update(text.encode("utf-8", "surrogatepass"))
