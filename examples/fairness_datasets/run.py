@@ -51,6 +51,7 @@ def compas(path: Path) -> eh.Result:
         y_score="score",
         groups="race",
         reference="Caucasian",
+        selection="bad",
         control="c_charge_degree",
     )
 

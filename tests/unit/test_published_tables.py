@@ -246,3 +246,11 @@ def test_nobody_selected_and_everybody_selected_are_results(tmp_path: Path) -> N
     assert nobody.verdict == "inconclusive"
     everybody = eh.audit_predictions(published={"sex": ["F", "M"], "n": [20, 30], "selected": [20, 30]})
     assert everybody.exhibits["published sex"].columns["impact ratio"] == [1.0, 1.0]
+
+
+def test_small_categories_may_be_left_out_by_their_number(tmp_path: Path) -> None:
+    """`min_group=` names them and compares the others."""
+    result = eh.audit_predictions(published=written(tmp_path, CLEAN), min_group=30)
+    assert "Pacific Islander (19)" in notes(result)["small-groups"]
+    assert not [f for f in result.findings if "Pacific" in f.estimate.group]
+    assert len(result.exhibits["published race"].columns["category"]) == 5

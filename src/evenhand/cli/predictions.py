@@ -143,6 +143,9 @@ def predictions(
     missing: Annotated[
         str, Option(help="Rows without a group: drop (and count), error, or group (a group of their own).")
     ] = "drop",
+    min_group: Annotated[
+        int, Option(help="Rows below which a group is not compared; it is named, and counted among everyone.")
+    ] = 1,
     quantiles: Annotated[
         list[float] | None,
         Option("--quantile", help="Selection thresholds, as quantiles of all predictions. May be repeated."),

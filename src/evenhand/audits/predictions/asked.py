@@ -35,6 +35,7 @@ class Options:
         selection: whether being selected is good for people.
         top: how many of a ranked list are taken, where it is asked for. first: which predictions stand first
             in a list. frontier: add what other thresholds of the scores would give.
+            min_group: rows below which a group is not compared.
         suggest: add the thresholds that keep the impact ratio in its band. replicates: of the bootstrap
             check.
     """
@@ -49,6 +50,7 @@ class Options:
     first: First = "highest"
     suggest: bool = False
     frontier: bool = False
+    min_group: int = 1
     replicates: int = 0
 
 
@@ -246,6 +248,12 @@ def check_top(top: int | None, first: First, lists: object) -> None:
         )
     if top is not None and top < 1:
         raise UsageError("lists", "at least one of a list is taken", given=f"top={top}", expected="e.g. 1")
+
+
+def check_min_group(least: int) -> None:
+    """UsageError (`min-group`) for less than one row."""
+    if least < 1:
+        raise UsageError("min-group", "a group has at least one row", given=least, expected="e.g. 30")
 
 
 def check_period(period: object, lists: object, measures: str | Sequence[str]) -> None:

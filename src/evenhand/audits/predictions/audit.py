@@ -20,6 +20,7 @@ from evenhand.audits.predictions.asked import (
     Options,
     Selection,
     Task,
+    check_min_group,
     check_period,
     check_selection,
     check_top,
@@ -80,6 +81,7 @@ def audit_predictions(
     published: Any = None,
     features: Sequence[str] | None = None,
     missing: Missing = "drop",
+    min_group: int = 1,
     quantiles: Sequence[float] = QUANTILES,
     tolerance: Mapping[str, Any] | None = None,
     primary: str | Sequence[str] = (),
@@ -140,6 +142,7 @@ def audit_predictions(
             name the columns of categories, applicants and selected.
         features: columns that a fitted model is asked with, where it does not name its own.
         missing: rows without a group: drop (and count), error, or group (a group of their own).
+        min_group: rows below which a group is not compared; it is named, and counted among everyone.
         quantiles: selection thresholds, as quantiles of all predictions.
         tolerance: largest differences that count as even-handed, by measure. E.g. ``{"disparate impact":
             0.8}``; defaults in docs/reference/predictions.md.
@@ -178,6 +181,7 @@ def audit_predictions(
         first=first,
         suggest=suggest_threshold,
         frontier=frontier,
+        min_group=min_group,
         replicates=replicates,
     )
     intake = Intake(
@@ -230,6 +234,7 @@ def _check(options: Options, roles: Roles, published: Any) -> None:
     """What is asked for fits together."""
     check_law(options.law)
     check_selection(options.selection, options.law if published is None else "ll144", suggest=options.suggest)
+    check_min_group(options.min_group)
     check_top(options.top, options.first, roles.lists)
     check_period(roles.period, roles.lists, options.measures)
 

@@ -202,7 +202,9 @@ def _counted(columns: Mapping[str, FloatArray], codes: IntArray, levels: int) ->
         codes: (n,) levels, negative for rows to leave out.
     """
     parts = [columns[name] > 0 for name in ("selected", "actual") if name in columns]
-    at: npt.NDArray[np.signedinteger[Any]] = (np.maximum(codes, -1) + 1).astype(np.int16 if levels < 1 << 12 else np.int64)
+    at: npt.NDArray[np.signedinteger[Any]] = (np.maximum(codes, -1) + 1).astype(
+        np.int16 if levels < 1 << 12 else np.int64
+    )
     for part in parts:
         at += at
         at += part

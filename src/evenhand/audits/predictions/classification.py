@@ -20,6 +20,7 @@ from evenhand.audits.predictions.inputs import Input
 from evenhand.audits.predictions.practice.absent import add_absent
 from evenhand.audits.predictions.practice.periods import over_time
 from evenhand.audits.predictions.practice.selection import law_of_labels
+from evenhand.audits.predictions.practice.small import without_small
 from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
 from evenhand.audits.predictions.searched.frontier import add_frontier
 from evenhand.audits.predictions.searched.worst import worst_of_labels
@@ -31,6 +32,9 @@ from evenhand.measures.contrasts import rate_gap
 def labels(given: Input, declared: Declared, analysis: Analysis, options: Options) -> dict[str, int]:
     """The tables of a law, then the claims; rows read, used and left out."""
     found = given.labelled(options.positive)
+    first = found.compared[0]
+    kept_groups = without_small(found.source, options.min_group, analysis, lambda c: c.of[first].moments.n)
+    found = replace(found, source=kept_groups)
     say_task(analysis, given.named, options, "classification", found.compared)
     if options.law is not None:
         law_of_labels(found, options, declared, analysis, weighted=given.named.weight is not None)

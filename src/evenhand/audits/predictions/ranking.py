@@ -102,7 +102,7 @@ def ranked_lists(rows: Rows, lists: Factor, declared: Declared, analysis: Analys
     for groups in groupings(rows.groups, crossing=options.crossing):
         attribute = groups.attribute
         for given, claim, shown in sought:
-            sides = [side for side in _sides(given, lists, groups, rows.unit) if side.n > 0]
+            sides = [s for s in _sides(given, lists, groups, rows.unit) if s.n >= options.min_group]
             _table(analysis, attribute, sides, declared.level, shown)
             if len(sides) < 2:
                 text = f"{attribute} has {len(sides)} group with rows: there is nothing to compare."

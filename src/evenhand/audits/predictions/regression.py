@@ -32,6 +32,7 @@ from evenhand.audits.predictions.practice.actual import say_actual_gap
 from evenhand.audits.predictions.practice.notebook import add_notebook
 from evenhand.audits.predictions.practice.periods import over_time
 from evenhand.audits.predictions.practice.selection import law_of_numbers, law_quantiles
+from evenhand.audits.predictions.practice.small import without_small
 from evenhand.audits.predictions.practice.thresholds import add_suggestion
 from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
 from evenhand.audits.predictions.ranking import ranked_lists
@@ -63,6 +64,8 @@ def numbers(
             law_of_numbers(found, options, declared, analysis, weighted=named.weight is not None)
         if plain:
             add_absent(found.source.absent, declared, analysis)
+            large = without_small(found.source, options.min_group, analysis, lambda c: c.n)
+            found = replace(found, source=large)
             regression(found.only(options.crossing), declared, analysis, options, period=named.period)
     if given.large is None:
         rows = given.rows()

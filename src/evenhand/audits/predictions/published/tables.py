@@ -17,6 +17,7 @@ from evenhand.audits.predictions.class_cells import Labelled
 from evenhand.audits.predictions.classification import classification
 from evenhand.audits.predictions.inputs import Input, from_user
 from evenhand.audits.predictions.practice.law import LAWS, Selected, add_law, tally_of_cells
+from evenhand.audits.predictions.practice.small import without_small
 from evenhand.audits.predictions.published.printed import (
     Printed,
     Recomputed,
@@ -117,7 +118,8 @@ def published_tables(
         labels = given.labelled(SELECTED)
         fresh = [a for a in labels.source.attributes if a not in seen]
         seen |= {*fresh}
-        labels = replace(labels, source=replace(labels.source, attributes=fresh))
+        source = without_small(labels.source, options.min_group, analysis, lambda c: c.of[SELECTED].moments.n)
+        labels = replace(labels, source=replace(source, attributes=fresh))
         say_task(analysis, given.named, options, "classification", labels.compared)
         held = {table.attribute[0]: again.best.name, **declared.reference} if not crossed else {}
         _practice(labels, table, replace(declared, reference=held), analysis, options)
