@@ -240,6 +240,18 @@ def test_our_own_table_of_the_law_is_read_back(tmp_path: Path, capsys: pytest.Ca
     capsys.readouterr()
 
 
+def test_a_frame_is_a_published_table_and_is_told_by_its_name(tmp_path: Path) -> None:
+    """Whatever holds the table, the result can be written and says what it was made of."""
+    import pandas as pd
+
+    frame = pd.DataFrame({"sex": ["F", "M"], "applicants": [50, 60], "selected": [20, 30]})
+    result = eh.audit_predictions(published=frame)
+    result.to_json(tmp_path / "r.json")
+    again = eh.Result.from_json(tmp_path / "r.json")
+    assert again.provenance["call"]["arguments"]["published"] == ["the table"]
+    assert again.provenance["data"] == result.provenance["data"]
+
+
 def test_nobody_selected_and_everybody_selected_are_results(tmp_path: Path) -> None:
     """Rates of 0 and 1 are no ratio, and no error."""
     nobody = eh.audit_predictions(published={"sex": ["F", "M"], "n": [20, 30], "selected": [0, 0]})

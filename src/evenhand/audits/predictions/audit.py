@@ -52,7 +52,7 @@ from evenhand.stats.interval import check_level
 QUANTILES = (0.9, 0.8, 0.5)
 
 
-@tells_its_call("data", "progress")
+@tells_its_call("data", "published", "progress")
 def audit_predictions(
     data: Any = None,
     *,
@@ -221,6 +221,8 @@ def audit_predictions(
     counts = _counted(given, declared, analysis, options, chosen)
     declared.check_primary(analysis.claimed)
     told = _told(named, chosen, options, declared)
+    if isinstance(given, Published):
+        told["published"] = [table.source for table in given.tables]
     return analysis.result(
         audit="predictions",
         title=_title(data, y_pred, given),

@@ -12,6 +12,7 @@ from evenhand._declared import Declared
 from evenhand._errors import UsageError
 from evenhand._labels import Attribute
 from evenhand._provenance import digest_of
+from evenhand._table import read_table
 from evenhand.audits.predictions.asked import Options, say_task
 from evenhand.audits.predictions.class_cells import Labelled
 from evenhand.audits.predictions.classification import classification
@@ -49,8 +50,9 @@ class Published:
 
     def digests(self) -> dict[str, str]:
         """Of each table."""
-        whole = [(s, digest_of(s if isinstance(s, str | os.PathLike) else repr(s))) for s in self.sources]
-        return {f"published {i + 1}": digest for i, (_, digest) in enumerate(whole)}
+        tables = [None if isinstance(s, str | os.PathLike) else read_table(s) for s in self.sources]
+        each = [digest_of(s, table) for s, table in zip(self.sources, tables, strict=True)]
+        return {f"published {i}": digest for i, digest in enumerate(each, 1)}
 
     @property
     def title(self) -> str:
