@@ -220,9 +220,7 @@ def audit_predictions(
     )
     counts = _counted(given, declared, analysis, options, chosen)
     declared.check_primary(analysis.claimed)
-    told = _told(named, chosen, options, declared)
-    if isinstance(given, Published):
-        told["published"] = [table.source for table in given.tables]
+    told = _told(given, chosen, options, declared)
     return analysis.result(
         audit="predictions",
         title=_title(data, y_pred, given),
@@ -274,9 +272,11 @@ def _counted(
     return counts
 
 
-def _told(named: Named, task: Task, options: Options, declared: Declared) -> dict[str, Any]:
+def _told(given: Input | Published, task: Task, options: Options, declared: Declared) -> dict[str, Any]:
     """What was asked, as the result keeps it."""
-    roles = {k: v for k, v in asdict(named).items() if k != "of_second"}
+    roles = {k: v for k, v in asdict(given.named).items() if k != "of_second"}
+    if isinstance(given, Published):
+        roles["published"] = [table.source for table in given.tables]
     return roles | {
         "task": task,
         "selection": options.selection,
