@@ -42,7 +42,6 @@ from evenhand.audits.predictions.roles import (
     Fitted,
     Intake,
     Missing,
-    Named,
     Progress,
     Roles,
     Units,
