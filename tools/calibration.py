@@ -54,7 +54,7 @@ the tests (`pytest tests/statistics/test_calibration_grid.py`), all of it with `
 """
 NOT_HERE = """## Worlds that the grid does not hold
 
-Several looks at growing data, `compare` of two audits, "carried by k of N", one-sided claims: these have no public form
+`compare` of two audits, "carried by k of N", one-sided claims: these have no public form
 here yet, or a form that is no verdict (the table of the four-fifths rule). Amplification and attacks also have tests of
 their own (`tests/statistics/test_calibration_amplification.py`, `test_attack_false_alarms.py`), Wasserstein's distance
 has `test_distance_intervals.py` ([their figures](calibration-predictions.md)); the crossed difference alone, in 36

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evenhand._changes import compare, merge
     from evenhand._design import design
     from evenhand._errors import EvenhandError
+    from evenhand._gate import assert_within
     from evenhand._model import (
         Estimate,
         Exhibit,
@@ -72,6 +73,7 @@ _PUBLIC: dict[str, str] = {
     "Texts": "evenhand.texts",
     "Traits": "evenhand._model",
     "ask": "evenhand._run",
+    "assert_within": "evenhand._gate",
     "balance": "evenhand.audits.amplification.balance",
     "compare": "evenhand._changes",
     "design": "evenhand._design",
@@ -143,6 +145,7 @@ __all__ = [
     "Texts",
     "Traits",
     "ask",
+    "assert_within",
     "attack",
     "audit_amplification",
     "audit_predictions",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -39,11 +40,16 @@ class Analysis:
         if made not in self.notes:
             self.notes.append(made)
 
-    def show_again(self, exhibits: Mapping[str, Exhibit], of: str) -> None:
-        """Add the exhibits of a further score beside those of the same name, called after it."""
-        self.show(
-            {f"{name}, {of}": replace(made, title=f"{made.title}: {of}") for name, made in exhibits.items()}
-        )
+    @contextmanager
+    def about(self, score: str, *, first: bool) -> Iterator[None]:
+        """What is shown inside is about one of several scores; of those after the first it is called after
+        them."""
+        shown, self.exhibits = self.exhibits, {}
+        yield
+        own, self.exhibits = self.exhibits, shown
+        if not first:
+            own = {f"{n}, {score}": replace(x, title=f"{x.title}: {score}") for n, x in own.items()}
+        self.show(own)
 
     def settle(self, correction: Correction = "single-step") -> None:
         """Judge the primary claims as one family over the whole audit, and put them first."""

@@ -46,7 +46,7 @@ def compare(old: Result, new: Result) -> Exhibit:
             given=f"{old.audit} and {new.audit}",
             expected="two results of one kind of audit",
         )
-    before, after = _keyed(old.findings), _keyed(new.findings)
+    before, after = keyed(old.findings), keyed(new.findings)
     rows = [_difference(key, before.get(key), after.get(key)) for key in {**before, **after}]
     order = {"worse": 0, "new": 1, "vanished": 2, "better": 3, "verdict changed": 4, "same verdict": 5}
     rows.sort(key=lambda row: order[str(row["status"])])
@@ -99,7 +99,7 @@ def merge(results: Sequence[Result], *, title: str | None = None) -> Result:
     )
 
 
-def _keyed(findings: Sequence[Finding]) -> dict[Key, Finding]:
+def keyed(findings: Sequence[Finding]) -> dict[Key, Finding]:
     """Findings by what they compare; the last part of the key numbers repeats."""
     seen: Counter[tuple[Any, ...]] = Counter()
     keyed: dict[Key, Finding] = {}
@@ -113,7 +113,7 @@ def _keyed(findings: Sequence[Finding]) -> dict[Key, Finding]:
 
 def _difference(key: Key, old: Finding | None, new: Finding | None) -> dict[str, Scalar]:
     a, b = (old.estimate if old else None), (new.estimate if new else None)
-    change, low, high = _change(a, b)
+    change, low, high = change_of(a, b)
     return {
         **dict(zip(MATCH, key[:5], strict=True)),
         "old_value": a.value if a else None,
@@ -130,7 +130,7 @@ def _difference(key: Key, old: Finding | None, new: Finding | None) -> dict[str,
     }
 
 
-def _change(a: Estimate | None, b: Estimate | None) -> tuple[float | None, float | None, float | None]:
+def change_of(a: Estimate | None, b: Estimate | None) -> tuple[float | None, float | None, float | None]:
     """(new − old, its ends): each moves by the root of both squared arms (MOVER, Zou & Donner 2008)."""
     if a is None or b is None or a.value is None or b.value is None:
         return None, None, None

@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared
 from evenhand._errors import UsageError
-from evenhand._estimate import Evidence, Extremes, allowing, evidence
+from evenhand._estimate import Doubt, Evidence, Extremes, allowing, evidence, without_group
 from evenhand._judge import judge, tolerance_of
 from evenhand._labels import Attribute, Label
 from evenhand._largest import largest, span_at
@@ -52,15 +52,19 @@ def _rows(side: Summary) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Spread(Generic[S]):
-    """Two sides at either end of what rows without a group allow.
+    """Two sides at either end of what is not known of their groups.
 
     Args:
-        rows: how many have no group. low, high: the pairs; None where no worst case is known.
+        rows: of how many rows. low, high: the pairs; None where no worst case is known. doubt: what is not
+            known of that many rows. whole: level → what the claim becomes over all that they may be, where
+            that is no pair.
     """
 
     rows: int
+    doubt: Callable[[int], Doubt] = without_group
     low: tuple[S, S] | None = None
     high: tuple[S, S] | None = None
+    whole: Callable[[float], Inference] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +84,7 @@ class Claim(Generic[S]):
         primary: whether the headline rests on it.
         widest, worst: whether it is also claimed of the widest gap, and of the worst subgroup.
         pooled: how pairs of several strata become one inference, if they do.
-        spread: the two sides with the rows put into them whose group is not known, at its lowest and highest;
-            None where there are none.
+        spread: the two sides at either end of what is not known of their groups; None where all is known.
     """
 
     name: str
@@ -248,12 +251,16 @@ def extremes_of(
     rows = sum(s.rows for s in spreads if s is not None)
     if not rows:
         return None
+    doubt = next(s.doubt for s in spreads if s is not None)(rows)
+    whole = spreads[0].whole if len(spreads) == 1 and spreads[0] is not None else None
+    if whole is not None:
+        return Extremes(doubt=doubt, low=whole, high=whole)
     low = [pair if s is None else s.low for s, pair in zip(spreads, pairs, strict=True)]
     high = [pair if s is None else s.high for s, pair in zip(spreads, pairs, strict=True)]
     lows, highs = [p for p in low if p is not None], [p for p in high if p is not None]
     if len(lows) < len(pairs) or len(highs) < len(pairs):
-        return Extremes(rows=rows)
-    return Extremes(rows=rows, low=partial(infer, lows), high=partial(infer, highs))
+        return Extremes(doubt=doubt)
+    return Extremes(doubt=doubt, low=partial(infer, lows), high=partial(infer, highs))
 
 
 def compare(

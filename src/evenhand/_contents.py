@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,13 @@ def shown(connection: sqlite3.Connection, *, failed: bool, limit: int) -> list[d
         row["answer"] = unpacked(block)[place].body if block and place is not None else None
         found.append(row)
     return found
+
+
+def told_of(connection: sqlite3.Connection, keys: Iterable[bytes]) -> dict[bytes, str]:
+    """Key → why it has no reply, for those of the keys that were asked and failed."""
+    query = "SELECT reason FROM failures WHERE key = ? AND key NOT IN (SELECT key FROM replies)"
+    rows = {key: connection.execute(query, (key,)).fetchone() for key in keys}
+    return {key: row[0] for key, row in rows.items() if row is not None}
 
 
 def held(connection: sqlite3.Connection) -> list[dict[str, Any]]:
@@ -69,3 +77,26 @@ def sampled(connection: sqlite3.Connection, subject_id: str, n: int) -> list[tup
         )
         for i in at
     ]
+
+
+def pruned(connection: sqlite3.Connection, subject: str | None, before: float | None) -> int:
+    """Inside a transaction: delete the replies of one subject, or those before a time, and what only they
+    needed; how many replies were deleted."""
+    given = {"subject": subject, "before": before}
+    deleted = connection.execute(
+        "DELETE FROM replies WHERE (:subject IS NULL OR shape IN (SELECT id FROM shapes WHERE"
+        " subject = :subject))"
+        " AND (:before IS NULL OR arrival IN (SELECT id FROM arrivals WHERE created < :before))",
+        given,
+    ).rowcount
+    connection.execute(
+        "DELETE FROM failures WHERE (:subject IS NULL OR subject = :subject)"
+        " AND (:before IS NULL OR arrival IN (SELECT id FROM arrivals WHERE created < :before))",
+        given,
+    )
+    connection.execute("DELETE FROM inputs WHERE key NOT IN (SELECT key FROM replies)")
+    connection.execute(
+        "DELETE FROM arrivals WHERE id NOT IN (SELECT arrival FROM replies)"
+        " AND id NOT IN (SELECT arrival FROM failures)"
+    )
+    return deleted

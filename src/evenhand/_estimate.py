@@ -19,6 +19,51 @@ At: TypeAlias = Callable[[float], Span | None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Doubt:
+    """What is not known of some rows, in words.
+
+    Args:
+        rows: how many rows. method: what an interval that allows for it is made over. none: why there is
+            none.
+        held: what is said where the verdict is the same without it. lost: the rest of a sentence on a verdict
+            that does not survive it; alone: who would have given that verdict.
+    """
+
+    rows: int
+    method: str
+    none: str
+    held: str
+    alone: str
+    lost: str
+
+
+def without_group(rows: int) -> Doubt:
+    """Rows of which nobody knows the group."""
+    some = f"the {rows:,} rows without a group"
+    return Doubt(
+        rows=rows,
+        method=f"over every group that {rows} rows without one may have",
+        none=f"{rows} rows have no group",
+        held=f"This allows for every group that {some} may belong to.",
+        alone="The rows whose group is known",
+        lost=f"that does not survive the worst case of {some}",
+    )
+
+
+def by_chance(people: int) -> Doubt:
+    """Rows of which only the chances of each group are known."""
+    return Doubt(
+        rows=people,
+        method="over chances as weights and chances corrected for misclassification",
+        none="groups are known by chances only",
+        held="Groups are known by chances only: this holds with chances as weights and corrected for"
+        " misclassification.",
+        alone="Chances as weights",
+        lost="that does not survive the correction for misclassification",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
     """An estimate and what its verdict is made of.
 
@@ -34,7 +79,7 @@ class Evidence:
         needed: more than what is at hand, what would decide, in words.
         sides: the two summaries that were compared, for those who look closer.
         known: the same of the rows whose group is known, where all of this allows for any group of
-            `unlabelled` others. missing: what is said of these.
+            others; `doubt` says which, and `missing` is what the sentence adds.
     """
 
     estimate: Estimate
@@ -49,7 +94,7 @@ class Evidence:
     needed: str | None = None
     sides: tuple[Any, Any] | None = None
     known: Evidence | None = None
-    unlabelled: int = 0
+    doubt: Doubt | None = None
     missing: str = ""
 
     def with_estimate(self, **changes: Any) -> Evidence:
@@ -140,22 +185,42 @@ def stretched(found: Inference, level: float, log: bool = False) -> Span | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Extremes:
-    """What an inference becomes at either end of what rows without a group allow.
+    """What an inference becomes at either end of what is not known of the groups.
 
     Args:
-        rows: how many have no group. low, high: level → inference, or None where no worst case is known.
+        doubt: what is not known. low, high: level → inference, or None where no worst case is known.
     """
 
-    rows: int
+    doubt: Doubt
     low: Callable[[float], Inference] | None = None
     high: Callable[[float], Inference] | None = None
 
 
+def over(known: Inference, lowest: Inference, highest: Inference, null: float) -> Inference:
+    """An inference that holds at the lowest of all assignments, at the highest, and between.
+
+    Its interval reaches from the lower end at the one to the upper end at the other; p is 1 where no
+    difference lies between the two values, else that of the nearer one.
+    """
+    ends = [i for i in (known, lowest, highest) if i.low is not None and i.high is not None]
+    if len(ends) < 3:
+        why = next((i.why_not for i in (lowest, highest, known) if i.low is None and i.why_not), None)
+        return Inference(value=known.value, level=known.level, method=known.method, why_not=why)
+    values = [i.value for i in ends if i.value is not None]
+    ps = [i.p_value for i in ends if i.p_value is not None]
+    apart = min(values) > null or max(values) < null
+    return Inference(
+        value=known.value,
+        low=min(i.low for i in ends if i.low is not None),
+        high=max(i.high for i in ends if i.high is not None),
+        p_value=(max(ps) if apart else 1.0) if ps else None,
+        level=known.level,
+        method=known.method,
+    )
+
+
 def allowing(made: Evidence, ends: Extremes, null: float) -> Evidence:
     """Evidence that holds whichever groups the rows without one belong to.
-
-    Its interval reaches from the lower end at the lowest assignment to the upper end at the highest; p is 1
-    where no difference lies between the two, else that of the nearer one.
 
     Source: Horowitz & Manski (2000), Nonparametric analysis of randomized experiments with missing covariate
     and outcome data.
@@ -163,10 +228,10 @@ def allowing(made: Evidence, ends: Extremes, null: float) -> Evidence:
     e, inner, low, high = made.estimate, made.interval, ends.low, ends.high
     if inner is None or e.value is None:
         return made
-    nothing = replace(made, interval=None, inside=None, se=None, known=made, unlabelled=ends.rows)
+    nothing = replace(made, interval=None, inside=None, se=None, known=made, doubt=ends.doubt)
     nothing = nothing.with_estimate(low=None, high=None, p_value=None, statistic=None, df=None)
     if low is None or high is None:
-        why = f"{ends.rows} rows have no group, and no worst case of this measure is known"
+        why = f"{ends.doubt.none}, and no worst case of this measure is known"
         return nothing.with_estimate(why_not=why)
 
     def span(level: float) -> Span | None:
@@ -175,19 +240,13 @@ def allowing(made: Evidence, ends: Extremes, null: float) -> Evidence:
             return None
         return min(all_known[0], lowest.low), max(all_known[1], highest.high)
 
-    at, lowest, highest = span(e.level), low(e.level), high(e.level)
-    if at is None:
-        why = f"{ends.rows} rows have no group: at their worst case there is no interval"
+    alone = inner(e.level) or (None, None)
+    known = Inference(value=e.value, low=alone[0], high=alone[1], p_value=e.p_value, level=e.level)
+    whole = over(known, low(e.level), high(e.level), null)
+    if whole.low is None:
+        why = f"{ends.doubt.none}: at the worst case there is no interval"
         return nothing.with_estimate(why_not=why)
-    values = [v for v in (lowest.value, highest.value, e.value) if v is not None]
-    ps = [p for p in (lowest.p_value, highest.p_value, e.p_value) if p is not None]
-    apart = min(values) > null or max(values) < null
     told = nothing.with_estimate(
-        low=at[0],
-        high=at[1],
-        statistic=None,
-        df=None,
-        p_value=(max(ps) if apart else 1.0) if ps else None,
-        method=f"{e.method}; over every group that {ends.rows} rows without one may have",
+        low=whole.low, high=whole.high, p_value=whole.p_value, method=f"{e.method}; {ends.doubt.method}"
     )
     return replace(told, interval=span)

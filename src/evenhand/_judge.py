@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from evenhand._errors import UsageError
-from evenhand._estimate import Evidence
+from evenhand._estimate import Doubt, Evidence
 from evenhand._labels import spoken
 from evenhand._model import Finding, Span, Verdict
 from evenhand.measures.row import null_of
@@ -117,8 +117,8 @@ def _judged(
 ) -> Finding:
     outer, inner = spans(item, claims)
     verdict = place(item, tolerance, outer, inner, claims)
-    if item.known is not None:
-        item = replace(item, missing=_without_group(item, item.known, verdict, tolerance, claims))
+    if item.known is not None and item.doubt is not None:
+        item = replace(item, missing=_doubted(item, item.known, item.doubt, verdict, tolerance, claims))
     reach = None if verdict in ("disparity", "within tolerance") else reach_of(item, tolerance, claims)
     made = Finding(
         estimate=item.estimate,
@@ -262,19 +262,17 @@ def told(finding: Finding, item: Evidence) -> str:
     return text + item.missing
 
 
-def _without_group(item: Evidence, known: Evidence, verdict: Verdict, tolerance: Span, claims: int) -> str:
-    """What is said of rows without a group: whether the verdict would be another one without them."""
-    rows = f"the {item.unlabelled:,} rows without a group"
+def _doubted(
+    item: Evidence, known: Evidence, doubt: Doubt, verdict: Verdict, tolerance: Span, claims: int
+) -> str:
+    """What is said of what is not known of the groups: whether the verdict would change."""
     outer, inner = spans(known, claims)
     alone = place(known, tolerance, outer, inner, claims)
     if alone == verdict or outer is None:
-        return f" This allows for every group that {rows} may belong to."
+        return f" {doubt.held}"
     signed = _signed(item.estimate.contrast)
     low, high = (_number(end, signed) for end in outer)
-    return (
-        f' The rows whose group is known would make it "{alone}" ({low} to {high}); that does not survive'
-        f" the worst case of {rows}."
-    )
+    return f' {doubt.alone} would make it "{alone}" ({low} to {high}); {doubt.lost}.'
 
 
 def interval_said(finding: Finding, *, scale: float = 1.0, digits: int = 3) -> str | None:

@@ -118,7 +118,7 @@ def largest(
         tests=count,
         needed=shown.needed or next((p.needed for p in known if p.inside is not None), None),
         known=alone,
-        unlabelled=max(part.unlabelled for part in parts),
+        doubt=max((p.doubt for p in parts if p.doubt is not None), key=lambda d: d.rows, default=None),
     ).with_estimate(
         measure=measure,
         low=None if plain is None else plain[0],

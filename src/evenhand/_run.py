@@ -58,6 +58,7 @@ def ask(
     keep: Sequence[str] | None = None,
     progress: Progress | None = None,
     asks: bool = True,
+    again: bool = False,
 ) -> Asked:
     """Ask `subject` everything `plan` yields and collect the answers.
 
@@ -73,6 +74,7 @@ def ask(
         keep: names of the scores to keep; all by default.
         progress: called with the rows asked and the rows failed so far, after every batch.
         asks: whether what the journal lacks is asked; else it is an error of its row.
+        again: a second round of the same questions: no reply of the first answers for it.
 
     Raises:
         UsageError: `rescore`: nothing may be asked and there is no journal.
@@ -107,7 +109,11 @@ def ask(
                 wrapped: Streaming = Batched(subject=subject, size=batch_size)
                 if journal is not None:
                     wrapped = Cached(
-                        subject=wrapped, journal=journal, repeat=repeat, asks=asks, reused=reused
+                        subject=wrapped,
+                        journal=journal,
+                        repeat=repeat + repeats * again,
+                        asks=asks,
+                        reused=reused,
                     )
                 replies, stopped = _step(wrapped, probes.inputs, executor, batch_size, report)
                 columns.add(probes, replies, repeat if repeats > 1 else None)
@@ -116,7 +122,7 @@ def ask(
                 if stopped:
                     break
             if stopped is None:
-                probes = plan.send(_mean(answers))
+                probes = plan.send(_mean(answers, len(probes)))
     except StopIteration:
         pass
     finally:
@@ -188,11 +194,12 @@ def _arriving(
         yield start + np.arange(min(batch_size, len(inputs) - start)), replies
 
 
-def _mean(answers: list[Replies]) -> Replies:
+def _mean(answers: list[Replies], n: int) -> Replies:
+    """Of the repeats; a score that one of them lacks (a service that was down) is missing."""
     if len(answers) == 1:
         return answers[0]
-    names = list(answers[0].scores)
-    scores = {n: np.mean([a.scores[n] for a in answers], axis=0) for n in names}
+    names, lacking = dict.fromkeys(name for a in answers for name in a.scores), np.full(n, np.nan)
+    scores = {name: np.mean([a.scores.get(name, lacking) for a in answers], axis=0) for name in names}
     return Replies(scores=scores, errors={k: v for a in answers for k, v in a.errors.items()})
 
 

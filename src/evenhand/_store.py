@@ -17,13 +17,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from evenhand._answers import packed
-from evenhand._contents import held, sampled, shown
+from evenhand._contents import held, pruned, sampled, shown, told_of
 from evenhand._errors import JournalError
 from evenhand._jobs import Jobs
 from evenhand._leases import Leases
@@ -31,6 +32,8 @@ from evenhand._model import BoolArray, FloatArray, IntArray, Replies
 from evenhand._rereading import Read, read_again, rereadable, rewrite
 from evenhand._schema import JournalFile
 
+Row: TypeAlias = tuple[bytes, int, bytes, int]
+"""Key, shape, scores and arrival of a reply."""
 _CHUNK = 500  # keys in one SELECT; SQLite's default limit of variables is far above
 
 
@@ -242,9 +245,14 @@ class Journal:
         with self._file.reading() as connection:
             return int(connection.execute("SELECT coalesce(max(id), 0) FROM arrivals").fetchone()[0])
 
+    def reasons(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+        """Why those of the keys that were asked and have no reply have none, as it was last told."""
+        with self._file.reading() as connection:
+            return told_of(connection, keys)
+
     def answered(self, keys: Sequence[bytes], reading: str) -> set[bytes]:
         """Those of the keys that have a reply of this reading."""
-        return {key for key, hit in self._lookup(keys).items() if self._name_of(hit[0])[0] == reading}
+        return {key for key, hit in self._lookup(keys).items() if self._name_of(hit[1])[0] == reading}
 
     def first_and_last(self, arrivals: IntArray) -> tuple[float, float] | None:
         """When the first and the last of these arrivals came (seconds since 1970)."""
@@ -332,24 +340,8 @@ class Journal:
 
     def prune(self, *, subject: str | None = None, before: float | None = None) -> int:
         """Delete the replies of one subject, or those that arrived before a time; the number deleted."""
-        given = {"subject": subject, "before": before}
         with self._file.writing() as connection:
-            deleted = connection.execute(
-                "DELETE FROM replies WHERE (:subject IS NULL OR shape IN (SELECT id FROM shapes WHERE"
-                " subject = :subject))"
-                " AND (:before IS NULL OR arrival IN (SELECT id FROM arrivals WHERE created < :before))",
-                given,
-            ).rowcount
-            connection.execute(
-                "DELETE FROM failures WHERE (:subject IS NULL OR subject = :subject)"
-                " AND (:before IS NULL OR arrival IN (SELECT id FROM arrivals WHERE created < :before))",
-                given,
-            )
-            connection.execute("DELETE FROM inputs WHERE key NOT IN (SELECT key FROM replies)")
-            connection.execute(
-                "DELETE FROM arrivals WHERE id NOT IN (SELECT arrival FROM replies)"
-                " AND id NOT IN (SELECT arrival FROM failures)"
-            )
+            deleted = pruned(connection, subject, before)
         with self._file.reading() as connection:
             connection.execute("VACUUM")
         return deleted
@@ -357,21 +349,23 @@ class Journal:
     def _gathered(self, keys: Sequence[bytes], reading: str | None) -> Known:
         """What is known as it is read now."""
         found = self._lookup(keys)
-        shapes_found = {hit[0] for hit in found.values()}
+        shapes_found = {hit[1] for hit in found.values()}
         stale = {s for s in shapes_found if reading is not None and self._name_of(s)[0] != reading}
-        nothing = (-1, b"", -1)
-        hits = [hit if (hit := found.get(key, nothing))[0] not in stale else nothing for key in keys]
-        shapes = np.array([hit[0] for hit in hits], dtype=np.int64)
+        nothing: Row = (b"", -1, b"", -1)
+        hits = [found.get(key, nothing) for key in keys]
+        if stale:
+            hits = [nothing if hit[1] in stale else hit for hit in hits]
+        _, codes, stored, came = zip(*hits, strict=True) if hits else ((), (), (), ())
+        shapes = np.array(codes, dtype=np.int64)
         scores: dict[str, FloatArray] = {}
         for shape in set(shapes[shapes >= 0].tolist()):
             at = shapes == shape
             names = self._name_of(shape)[1]
-            blobs = b"".join([hit[1] for hit in hits if hit[0] == shape])
+            blobs = b"".join(stored if at.all() else [stored[row] for row in np.flatnonzero(at).tolist()])
             values = np.frombuffer(blobs, dtype="<f8").reshape(-1, len(names))
             for name, column in zip(names, values.T, strict=True):
                 scores.setdefault(name, np.full(len(keys), np.nan))[at] = column
-        arrivals = np.array([hit[2] for hit in hits], dtype=np.int64)
-        return Known(scores=scores, missing=shapes < 0, arrivals=arrivals)
+        return Known(scores=scores, missing=shapes < 0, arrivals=np.array(came, dtype=np.int64))
 
     def _read_again(
         self, connection: sqlite3.Connection, keys: Sequence[bytes], reading: str, read: Read
@@ -391,16 +385,16 @@ class Journal:
                 )
         return told
 
-    def _lookup(self, keys: Sequence[bytes]) -> dict[bytes, tuple[int, bytes, int]]:
-        found: dict[bytes, tuple[int, bytes, int]] = {}
-        wanted = list(dict.fromkeys(keys))
+    def _lookup(self, keys: Sequence[bytes]) -> dict[bytes, Row]:
+        found: dict[bytes, Row] = {}
+        wanted = sorted(set(keys))  # neighbours lie on one page of the file
         with self._file.reading() as connection:
             for start in range(0, len(wanted), _CHUNK):
                 part = wanted[start : start + _CHUNK]
                 marks = ",".join("?" * len(part))
                 query = f"SELECT key, shape, scores, arrival FROM replies WHERE key IN ({marks})"  # noqa: S608 - marks only
                 rows = connection.execute(query, part).fetchall()
-                found.update(zip([row[0] for row in rows], [row[1:] for row in rows], strict=True))
+                found.update(zip(map(itemgetter(0), rows), rows, strict=True))
         return found
 
     def _name_of(self, shape: int) -> tuple[str, tuple[str, ...]]:

@@ -62,6 +62,29 @@ def other_images(n: int, shares: np.ndarray, rate: float = 0.15) -> Any:
     return audit
 
 
+def videos(rng: Rng, first: int, count: int = 80, frames: int = 15) -> Rows:
+    """Frames of videos: who is seen is one person in all frames, and what is seen stays."""
+    shares = np.linspace(0.35, 0.65, 6)
+    one = people(rng, count, shares, first=first)
+    found = {name: np.repeat(column, frames) for name, column in one.items()}
+    found["video"] = found["image_id"]
+    found["image_id"] = np.array([f"{first}frame{k}" for k in range(count * frames)])
+    for name in one:
+        if name.startswith("item"):
+            found[name] = np.where(rng.random(count * frames) < 0.1, 1 - found[name], found[name])
+    return found
+
+
+def of_videos(units: str | None) -> Any:
+    """Training data and outputs of other videos, alike."""
+
+    def audit(rng: Rng) -> Result:
+        train, made = videos(rng, 0), videos(rng, 10**6)
+        return eh.audit_amplification(train, made, groups="gender", min_support=1, units=units, **QUICK)
+
+    return audit
+
+
 def human_against_human(rng: Rng) -> Result:
     """Two captions of each of 400 images: one is taken for the training data, one for the output."""
     shares = np.linspace(0.3, 0.7, 8)
@@ -131,6 +154,14 @@ AMPLIFICATION: tuple[World, ...] = (
         truth=nothing,
         runs=500,
         quick=60,
+    ),
+    World(
+        name="80 videos of 15 frames each side, by video",
+        what="Who and what is seen stays for a whole video, nothing amplified; units are videos.",
+        audit=of_videos("video"),
+        truth=nothing,
+        runs=300,
+        quick=20,
     ),
     World(
         name="40 tied items, 1,500 images each side",

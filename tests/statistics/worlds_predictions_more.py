@@ -48,7 +48,69 @@ def unknown_of_the_found(rng: Rng) -> Result:
     return eh.audit_predictions(rows, y_pred="p", y_true="y", groups="group", positive="True", reference="g1")
 
 
+def by_chance(people: int, rates: tuple[float, float], *, through: str) -> Callable[[Rng], Result]:
+    """People whose group is known by a chance p ~ Beta(.6, .6) only; the chance of being selected depends on the
+    group itself, or on p (then as much as gives both groups these rates)."""
+    middle, half = BETA
+    slope = (rates[0] - rates[1]) / (2 * half)
+    level = rates[0] - slope * (middle + half)
+
+    def audit(rng: Rng) -> Result:
+        p = rng.beta(0.6, 0.6, people)
+        own = rng.random(people) < p
+        rate = np.where(own, *rates) if through == "group" else level + slope * p
+        rows = {"sel": rng.random(people) < rate, "p0": p, "p1": 1 - p}
+        chances = {"group": {"g0": "p0", "g1": "p1"}}
+        return eh.audit_predictions(
+            rows, y_pred="sel", probabilities=chances, positive="True", reference="g1"
+        )
+
+    return audit
+
+
+BETA = (0.5, 0.25 / 2.2 / 0.5)
+"""Of p ~ Beta(.6, .6): its mean, and how far its mean among either group is from it, Var(p) ÷ E(p)."""
+
+
 WORLDS: tuple[World, ...] = (
+    World(
+        name="groups known by chances, rates .40 and .50 by the group itself",
+        what="The impact ratio is the tolerance; weights by chance attenuate it, the correction does not.",
+        audit=by_chance(1500, (0.40, 0.50), through="group"),
+        truth=rate_truth((0.40, 0.50)),
+        runs=600,
+        quick=20,
+    ),
+    World(
+        name="groups known by chances, rates .40 and .50 by what the chances are made of",
+        what="The same, where weights by chance are right and the correction exaggerates.",
+        audit=by_chance(1500, (0.40, 0.50), through="chance"),
+        truth=rate_truth((0.40, 0.50)),
+        runs=600,
+        quick=20,
+    ),
+    World(
+        name="groups known by chances, 60 people alike",
+        what="Few people, and of most of them nobody knows the group.",
+        audit=by_chance(60, (0.30, 0.30), through="group"),
+        runs=600,
+        quick=40,
+    ),
+    World(
+        name="groups known by chances, rates .2 and .5",
+        what="A clear disparity either way: power of the headline.",
+        audit=by_chance(3000, (0.20, 0.50), through="group"),
+        truth=rate_truth((0.20, 0.50)),
+        runs=200,
+        power={"disparity": 0.95},
+    ),
+    World(
+        name="groups known by chances, 6,000 alike",
+        what="Equal rates of .5: 'within' is still found.",
+        audit=by_chance(6000, (0.50, 0.50), through="group"),
+        runs=200,
+        power={"within tolerance": 0.8},
+    ),
     World(
         name="half a per cent of groups unknown at random, rates .15 and .30",
         what="A clear disparity, and few groups that are not known: power of the headline.",

@@ -114,6 +114,25 @@ def live_copies(rng: Rng) -> Result:
     )
 
 
+LOOKS = 5
+"""Looks at growing data."""
+
+
+def looked_at(level: float) -> Callable[[Rng], Result]:
+    """25 texts × 20 + 20 names alike, audited after every five texts until a gap is found."""
+
+    def audit(rng: Rng) -> Result:
+        rows = crossed(rng, (20, 20), 5 * LOOKS, term_sd=0.1, both_sd=0.05, text_sd=0.3)
+        place = np.unique(rows["text"], return_inverse=True)[1]
+        for look in range(1, LOOKS + 1):
+            result = scores({name: np.asarray(c)[place < 5 * look] for name, c in rows.items()}, level=level)
+            if result.verdict in ("disparity", "gap"):
+                return result
+        return result
+
+    return audit
+
+
 def missing_by_score(strength: float, texts: int = 10) -> Callable[[Rng], Result]:
     """10 + 10 names × texts, alike; the higher a score, the likelier it is missing."""
 
@@ -194,6 +213,13 @@ WORLDS_OF_SCORES: tuple[World, ...] = (
         audit=live_copies,
         runs=1000,
         quick=60,
+    ),
+    World(
+        name="a look every 5 texts up to 25, level .99",
+        what="Five looks at growing data, stopped at the first gap; the level that five looks need was declared.",
+        audit=looked_at(1 - 0.05 / LOOKS),
+        runs=1000,
+        quick=20,
     ),
     World(
         name="replies missing by score, 10 texts x 10 + 10 names",

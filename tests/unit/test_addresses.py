@@ -30,14 +30,27 @@ LINK_LOCAL = [
 
 @pytest.fixture(autouse=True)
 def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "PERSPECTIVE_API_KEY", "GOOGLE_API_KEY", "MY_KEY"):
+    for name in (
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "PERSPECTIVE_API_KEY",
+        "GOOGLE_API_KEY",
+        "GEMINI_API_KEY",
+        "MY_KEY",
+    ):
         monkeypatch.setenv(name, "a-key-of-some-length")
     monkeypatch.setenv("AZURE_CONTENT_SAFETY_KEY", "a-key-of-some-length")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "an-id-of-some-length")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-key-of-some-length")
 
 
 MAKERS: dict[str, Any] = {
     "openai": lambda url, **more: subject("openai", model="m", prompt="{text}", base_url=url, **more),
     "anthropic": lambda url, **more: subject("anthropic", model="m", prompt="{text}", base_url=url, **more),
+    "gemini": lambda url, **more: subject("gemini", model="m", prompt="{text}", base_url=url, **more),
+    "bedrock": lambda url, **more: subject(
+        "bedrock", model="m", prompt="{text}", region="eu-west-1", endpoint_url=url, **more
+    ),
     "http": lambda url, **more: subject(
         "http", url=url, scores="$.s", headers={"Authorization": "Bearer ${MY_KEY}"}, **more
     ),
@@ -134,12 +147,12 @@ def test_a_proxy_is_used_only_where_it_is_named(monkeypatch: pytest.MonkeyPatch)
 def test_aws_is_asked_without_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """botocore would read it."""
     pytest.importorskip("boto3")
-    from evenhand.subjects.comprehend import aws_client
+    from evenhand.subjects.aws import aws_client, aws_session
 
     for name in ("HTTPS_PROXY", "https_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    client = aws_client("comprehend", region="eu-west-1", endpoint_url=None)
+    client = aws_client(aws_session("eu-west-1"), "comprehend", endpoint_url=None)
     assert client.meta.config.proxies == {}
     assert client._endpoint.http_session._proxy_config.proxy_url_for("https://x.amazonaws.com") is None

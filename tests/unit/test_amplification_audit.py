@@ -299,7 +299,9 @@ def test_label_tables_need_no_captions() -> None:
         ({"train": {"image_id": [1, 1], "sex": ["F", "M"], "x": [0, 1]}}, "duplicate-ids"),
         ({"train": {"item": ["a"], "man": [3], "woman": [-1]}}, "bad-counts"),
         ({"train": {"x": [0, 1], "y": [1, 0]}}, "no-groups"),
-        ({"train": ["a man", "a woman"], "outputs": {"sex": ["F", "M"], "x": [0, 1]}}, "mixed-kinds"),
+        ({"train": ["a man", "a woman"], "outputs": {"sex": ["F", "M"], "x": [0, 1]}}, "truth-groups"),
+        ({"train": ["a man", "a woman"], "outputs": {"item": ["x"], "man": [1], "woman": [2]}}, "mixed-kinds"),
+        ({"train": {"sex": ["man", "woman"], "x": [0, 1]}, "outputs": ["a man"], "items": ["y"]}, "missing-column"),
         ({"train": ["a man", "a woman"], "tagger": "nowhere:tag"}, "unknown-tagger"),
     ],
 )  # fmt: skip

@@ -91,6 +91,8 @@ def test_a_model_that_never_flips_is_within_tolerance_only_with_enough_texts() -
     )
     assert {f.verdict for f in judged(few).values()} == {"inconclusive"}
     assert {f.verdict for f in judged(many).values()} == {"within tolerance"}
+    toothless = "That tolerance exceeds the whole flip rate, 0.0 %: this verdict says little."
+    assert all((f.because or "").endswith(toothless) for f in judged(many).values())
 
 
 def test_placebos_get_exactly_the_budget_of_the_direction() -> None:

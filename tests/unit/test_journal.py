@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from evenhand._errors import JournalError
-from evenhand._model import Replies
-from evenhand._store import Journal
+from evenhand._model import Arrived, Replies
+from evenhand._store import Journal, keys_of
 from evenhand.subjects import Cached, from_callable
 
 
@@ -208,3 +208,42 @@ def test_an_input_that_is_no_text_is_known_by_what_it_says(tmp_path: Path) -> No
         assert journal.get("m", ["1", 1, np.int64(1)]) == {1: {"score": 0.5}, 2: {"score": 0.5}}
         (row,) = [r for r in journal.rows("m") if "user" in str(r["input"])]
         assert "é" in str(row["input"])
+
+
+def test_what_is_missing_has_no_date(tmp_path: Path) -> None:
+    """The dates of a result are those of the replies that it used, not of whatever else is in the file."""
+    with Journal(tmp_path / "j.sqlite") as journal:
+        journal.put("other", ["x"], replies(1.0))
+        journal.put("m", ["a"], replies(1.0))
+        known = journal.fetch("m", ["a", "b", "a"])
+        assert known.missing.tolist() == [False, True, False]
+        assert known.arrivals.tolist() == [2, -1, 2]
+        assert journal.first_and_last(journal.fetch("m", ["b"]).arrivals) is None
+
+
+def test_a_reply_that_was_read_otherwise_is_no_answer(tmp_path: Path) -> None:
+    """Whoever reads in another way has to read again, or to ask."""
+    with Journal(tmp_path / "j.sqlite") as journal:
+        journal.put("m", ["a"], replies(1.0), reading="as a number")
+        keys = keys_of("m", ["a", "b"], 0)
+        assert journal.answered(keys, "".join(["as a ", "number"])) == {keys[0]}
+        assert journal.answered(keys, "as a label") == set()
+        assert journal.fetch("m", ["a"], reading="as a label").missing.tolist() == [True]
+
+
+def test_tokens_are_added_up_and_an_answer_to_several_inputs_is_counted_once(tmp_path: Path) -> None:
+    """As the service counted them; `evenhand journal stats` shows them."""
+    shared = b'{"usage": {}}'
+    told = Replies(
+        scores={"score": np.array([1.0, 2.0, 3.0])},
+        arrived={
+            0: Arrived(shared, 0, 2, 10, 2),
+            1: Arrived(shared, 1, 2, 10, 2),
+            2: Arrived(b"{}", 0, 1, 5, 0),
+        },
+    )
+    with Journal(tmp_path / "j.sqlite") as journal:
+        journal.put("m", ["a", "b", "c"], told)
+        journal.put("m", ["d"], replies(1.0))
+        (row,) = journal.stats()
+        assert (row["sent"], row["received"]) == (15, 2)

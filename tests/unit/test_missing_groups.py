@@ -259,3 +259,55 @@ def test_a_streamed_file_has_the_same_worst_case(tmp_path: Any, monkeypatch: pyt
     counted = eh.audit_predictions(path, **call)
     assert counted.verdict == "inconclusive"
     assert any("too many to look at" in n.text for n in counted.notes)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_equalised_and_average_odds_hold_for_every_assignment(seed: int) -> None:
+    """Each of 3⁵ assignments of five rows (to either group or to neither) lies inside, with its interval."""
+    rng = np.random.default_rng(seed)
+    n, lost = 240, 5
+    group = rng.choice(["a", "b"], n).astype(object)
+    y = rng.random(n) < 0.5
+    p = rng.random(n) < np.where(y, 0.7, 0.2)
+    asked = {
+        "y_pred": "p",
+        "y_true": "y",
+        "groups": "group",
+        "positive": "True",
+        "reference": "a",
+        "units": False,
+    }
+    tolerance = {"equalised odds": 0.5, "average odds": 0.5}
+
+    def odds(groups: np.ndarray) -> dict[str, eh.Estimate]:
+        made = eh.audit_predictions({"group": groups, "y": y, "p": p}, tolerance=tolerance, **asked)  # type: ignore[arg-type]
+        found = [f.estimate for f in made.findings if f.estimate.group == "group=b"]
+        return {e.measure: e for e in found if e.measure in tolerance}
+
+    unknown = group.copy()
+    unknown[:lost] = None
+    whole = odds(unknown)
+    for some in itertools.product(["a", "b", "c"], repeat=lost):
+        one = group.copy()
+        one[:lost] = some
+        for name, e in odds(one).items():
+            assert whole[name].low is not None
+            assert whole[name].low <= (e.low or 0) + 1e-9
+            assert (e.high or 0) - 1e-9 <= (whole[name].high or 0)
+
+
+def test_equalised_odds_is_judged_although_groups_are_missing() -> None:
+    """One row in a hundred: the verdict of all is given, and says what it allows for."""
+    rng = np.random.default_rng(0)
+    n = 4000
+    group = rng.choice(["a", "b"], n).astype(object)
+    y = rng.random(n) < 0.5
+    p = rng.random(n) < np.where(y, 0.7, 0.2)
+    group[rng.random(n) < 0.005] = None
+    result = eh.audit_predictions(
+        {"group": group, "y": y, "p": p}, y_pred="p", y_true="y", groups="group", positive="True", reference="a",
+        units=False, tolerance={"equalised odds": 0.1},
+    )  # fmt: skip
+    found = next(f for f in result.findings if f.estimate.measure == "equalised odds")
+    assert found.verdict == "within tolerance"
+    assert "This allows for every group that" in found.because

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenhand._model import Factor, Plan, Probes
+from evenhand._model import Factor, Plan, Probes, Replies
 from evenhand._run import ask
 from evenhand._store import Journal
 from evenhand.subjects import Budgeted, from_callable
@@ -133,3 +133,96 @@ def test_every_row_is_a_reply_or_an_error_under_faults() -> None:
     assert len(scores) == 300
     assert found.failed == int(np.isnan(scores).sum()) > 50
     assert set(scores[np.isfinite(scores)]) == {0.5}
+
+
+def test_columns_that_grow_over_many_blocks_keep_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Uneven batches, a score and a factor that come late, new levels, missing ones, wider codes: as a list has them."""
+    monkeypatch.setattr("evenhand._run.BLOCK", 5)
+    sizes = [3, 4, 1, 13, 2, 0, 6, 30]
+    expected: dict[str, list[object]] = {"score": [], "late": [], "name": [], "group": []}
+
+    def plan() -> Plan:
+        row = 0
+        for step, size in enumerate(sizes):
+            rows = range(row, row + size)
+            # of step 5 none is asked; levels of later steps sort before those of earlier ones
+            names = [None if i % 4 == 3 else f"n{200 - step}-{i % 20}" for i in rows]
+            factors = {"name": Factor.of(names)}
+            expected["name"] += names
+            if step >= 3:
+                factors["group"] = Factor.of([f"g{i}" for i in rows])
+            expected["group"] += [f"g{i}" if step >= 3 else None for i in rows]
+            expected["score"] += [float(i) for i in rows]
+            expected["late"] += [-float(i) if step >= 4 else None for i in rows]
+            yield Probes(inputs=[f"{step} {i}" for i in rows], factors=factors)
+            row += size
+
+    def model(inputs: list[str]) -> dict[str, list[float]]:
+        numbers = [float(text.split()[1]) for text in inputs]
+        late = {"late": [-x for x in numbers]} if int(inputs[0].split()[0]) >= 4 else {}
+        return {"score": numbers, **late}
+
+    found = ask(plan(), from_callable(model, id="two"), batch_size=7).observations
+    told = {name: [None if x != x else x for x in found.columns[name].tolist()] for name in ("score", "late")}
+    assert told == {name: expected[name] for name in ("score", "late")}
+    for name in ("name", "group"):
+        factor = found.units[name]
+        assert factor.codes.min() == -1
+        assert [None if c < 0 else factor.levels[c] for c in factor.codes.tolist()] == expected[name]
+
+
+def test_codes_grow_wider_with_the_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 levels, one batch after the other: what was coded in a byte before stays what it was."""
+    monkeypatch.setattr("evenhand._run.BLOCK", 50)
+
+    def plan() -> Plan:
+        for start in range(0, 300, 20):
+            names = [f"u{i}" for i in range(start, start + 20)]
+            yield Probes(inputs=names, factors={"unit": Factor.of(names)})
+
+    found = ask(plan(), LENGTH).observations.units["unit"]
+    assert [found.levels[code] for code in found.codes.tolist()] == [f"u{i}" for i in range(300)]
+    assert found.codes.dtype == np.int16
+
+
+def test_progress_counts_over_all_batches_and_steps() -> None:
+    """Rows asked and rows failed so far, whatever the seams."""
+    told: list[tuple[int, int]] = []
+    flaky = from_callable(
+        lambda xs: [1.0 if x not in ("t2", "t9") else float("nan") for x in xs], id="two fail"
+    )
+    asked = ask(grid(10, batch=6), flaky, batch_size=4, progress=lambda *done: told.append(done))
+    assert told == [(4, 1), (6, 1), (10, 2)]
+    assert asked.failed == 2
+
+
+def test_an_executor_takes_batches_of_any_size() -> None:
+    """The last one is short."""
+    with ThreadPoolExecutor(3) as pool:
+        beside = ask(grid(10, batch=10), LENGTH, batch_size=3, executor=pool).observations
+    assert beside.columns["score"].tolist() == list(range(10))
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_repeat_without_any_score_is_missing_and_nothing_more(failing: int) -> None:
+    """A service that is down for one of two repeats: its rows failed, the plan hears so and goes on."""
+
+    class Down:
+        id = "down"
+        calls = 0
+
+        def __call__(self, inputs: list[str], /) -> Replies:
+            self.calls += 1
+            if self.calls == failing + 1:
+                return Replies(scores={}, errors=dict.fromkeys(range(len(inputs)), "HTTP 500"))
+            return Replies(scores={"score": np.ones(len(inputs))})
+
+    heard = []
+
+    def plan() -> Plan:
+        heard.append((yield Probes(inputs=["a", "b"])))
+
+    found = ask(plan(), Down(), repeats=2)
+    assert found.failures == {"HTTP 500": 2}
+    assert sorted(heard[0].errors) == [0, 1]
+    assert np.isnan(heard[0].scores["score"]).all()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from evenhand._errors import UsageError
-from evenhand._estimate import Evidence, evidence
+from evenhand._estimate import Evidence, evidence, without_group
 from evenhand._judge import judge, tolerance_of
 from evenhand._model import Estimate
 from evenhand.stats.interval import from_standard_error
@@ -188,6 +188,12 @@ def test_the_tolerance_of_a_ratio_lies_above_0_and_up_to_1(value: float) -> None
         tolerance_of(value, ratio=True)
 
 
+@pytest.mark.parametrize("value", [0.0, -1e-17, 3e-16])
+def test_rounding_errors_of_sums_are_told_as_0(value: float) -> None:
+    """A difference of equal sums is no −0.0000000000000001."""
+    assert "A minus B is +0.000 (" in sentence(claim(value, 0.03))[1]
+
+
 @pytest.mark.parametrize("value", [-0.5, -1e-9, float("inf"), float("nan")])
 def test_the_tolerance_of_a_difference_is_a_number_of_at_least_0(value: float) -> None:
     """0 is a tolerance; less, endless or no number is none."""
@@ -198,11 +204,11 @@ def test_the_tolerance_of_a_difference_is_a_number_of_at_least_0(value: float) -
 
 def test_rows_without_a_group_are_said_to_be_allowed_for_or_to_overturn() -> None:
     """The same verdict without them is one short sentence; another one is named with its interval."""
-    same = replace(claim(0.0, 0.03), known=claim(0.0, 0.02), unlabelled=12)
+    same = replace(claim(0.0, 0.03), known=claim(0.0, 0.02), doubt=without_group(12))
     assert sentence(same)[1].endswith(
         " This allows for every group that the 12 rows without a group may belong to."
     )
-    other = replace(claim(0.05, 0.032), known=claim(0.25, 0.03), unlabelled=1200)
+    other = replace(claim(0.05, 0.032), known=claim(0.25, 0.03), doubt=without_group(1200))
     assert sentence(other)[1].endswith(
         ' The rows whose group is known would make it "disparity" (+0.191 to +0.309); that does not survive the worst'
         " case of the 1,200 rows without a group."

@@ -1,15 +1,17 @@
-"""Commands about evenhand itself: list, doctor."""
+"""Commands about evenhand itself: list, explain, doctor."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import platform
+import re
 import sqlite3
 import sys
 import tempfile
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +28,7 @@ from evenhand.cli import defects
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command("list", epilog="Example: evenhand list terms")(list_names)
+    app.command("explain", epilog="Example: evenhand explain missing-values")(explain)
     app.command("doctor", epilog="Example: evenhand doctor")(doctor)
 
 
@@ -89,6 +92,30 @@ LISTS = {
     "measures": _measures,
     "datasets": _datasets,
 }
+
+
+def explain(slug: Annotated[str, Argument(help="The name in brackets at the end of a message.")]) -> None:
+    """Say what a message or a note means, by its name, e.g. missing-values."""
+    known = messages()
+    name = slug.strip("[]` ")
+    if name not in known:
+        raise UsageError("unknown-message", "no message has this name", given=name, available=sorted(known))
+    typer.echo(f"[{name}] {known[name]}")
+
+
+def messages() -> dict[str, str]:
+    """Name of a message → what it means, as in docs/reference/messages.md."""
+    here = files("evenhand.cli") / "messages"
+    shipped = sorted(here.iterdir(), key=lambda f: f.name) if here.is_dir() else []
+    source = Path(__file__).parents[3] / "docs" / "reference"
+    found: dict[str, str] = {}
+    for page in shipped or sorted(source.glob("messages*.md")):
+        for line in page.read_text(encoding="utf-8").splitlines():
+            named, colon, text = line.partition(": ")
+            slugs = re.findall(r"`([a-z0-9-]+)`", named)
+            if line.startswith("- `") and colon:
+                found |= dict.fromkeys(slugs, text)
+    return found
 
 
 def doctor(

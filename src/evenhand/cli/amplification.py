@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeAlias, cast
+from typing import Annotated, Any, TypeAlias, cast
 
 import typer
 from typer import Argument, Option
@@ -11,6 +11,7 @@ from typer import Argument, Option
 from evenhand._errors import UsageError
 from evenhand.audits.amplification.reading import Rule
 from evenhand.cli import options as shared
+from evenhand.cli.options import tolerances
 from evenhand.cli.output import call_of, perform
 
 DATA = "COCO caption JSON, JSON lines, CSV, TSV, Parquet, Arrow, or .txt with a caption a line."
@@ -63,7 +64,7 @@ def amplification(
     train: Annotated[Path, Argument(help=f"Training captions, labels or counts: {DATA}")],
     outputs: Annotated[
         Path | None,
-        Argument(help="What the model made, of the same kind; without it, what is tied to whom in train."),
+        Argument(help="What the model made; without it, what is tied to whom in train."),
     ] = None,
     groups: Groups = None,
     items: Items = None,
@@ -72,6 +73,14 @@ def amplification(
         Option(help="Annotation of the outputs' images, for directional amplification, errors and leakage."),
     ] = None,
     before: Annotated[Path | None, Option(help="The training data before they were balanced.")] = None,
+    units: Annotated[
+        str | None,
+        Option(
+            "--unit",
+            help="Column with what images belong to, where several are no independent evidence: a"
+            " photographer, a video, a prompt. false says that images are independent.",
+        ),
+    ] = None,
     text: TextColumn = None,
     id: IdColumn = None,
     rule: NamesSeveral = "exactly-one",
@@ -83,7 +92,13 @@ def amplification(
     min_support: MinSupport = 10,
     top_n: Mined = 25,
     tagger: Annotated[str | None, Option(help="For parts of speech: module:attr, or spacy:MODEL.")] = None,
-    tolerance: Annotated[float, Option(help="Largest growth of shares that counts as none.")] = 0.02,
+    tolerance: Annotated[
+        list[str] | None,
+        Option(
+            help="Largest growth of shares that counts as none. A number, 0.02 where nothing is said, or"
+            " MEASURE=NUMBER; may be repeated."
+        ),
+    ] = None,
     item_tolerance: Annotated[
         float | None, Option(help="Judge single items too: largest change of a share that counts as none.")
     ] = None,
@@ -111,7 +126,22 @@ def amplification(
     out: shared.Out = None,
 ) -> None:
     """Measure whether outputs tie groups of people to things more tightly than the training data did."""
-    perform(call_of("amplification", locals(), groups=_names(groups), items=_items(items)))
+    settled = {"groups": _names(groups), "items": _items(items), "tolerance": _tolerance(tolerance)}
+    settled |= {"units": False} if units == "false" else {}
+    perform(call_of("amplification", locals(), **settled))
+
+
+def _tolerance(given: list[str] | None) -> float | dict[str, Any] | None:
+    """One number for the growth of shares, or measure → tolerance; None where nothing is said."""
+    if not given:
+        return None
+    try:
+        return float(given[0]) if len(given) == 1 else tolerances(given, EXAMPLE)
+    except ValueError:
+        return tolerances(given, EXAMPLE)
+
+
+EXAMPLE = "mean bias amplification=0.02"
 
 
 def balance_command(

@@ -121,6 +121,7 @@ def attack(
     option: shared.SubjectOptions = None,
     subject_version: shared.SubjectVersion = None,
     journal: shared.Journal = None,
+    rescore: shared.Rescore = False,
     no_cache: shared.NoCache = False,
     out: shared.Out = None,
 ) -> None:

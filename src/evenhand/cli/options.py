@@ -38,6 +38,13 @@ Weight: TypeAlias = Annotated[str | None, Option(help="Column with case weights.
 Threshold: TypeAlias = Annotated[
     float | None, Option(help="Score from which a reply counts as positive, for measures of label changes.")
 ]
+Classes: TypeAlias = Annotated[
+    list[str] | None,
+    Option(
+        "--class",
+        help="Scores that are the chances of all classes, for measures of label changes. May be repeated.",
+    ),
+]
 Tolerance: TypeAlias = Annotated[
     float | None,
     Option(
@@ -109,6 +116,21 @@ def named_levels(values: Sequence[str] | None, attributes: Sequence[str]) -> dic
                 available=list(attributes),
             )
         found[named[0]] = named[1]
+    return found
+
+
+def tolerances(values: Sequence[str], example: str) -> dict[str, Any]:
+    """``["disparate impact=0.8"]`` as measure → tolerance.
+
+    >>> tolerances(["RMSE=0.9"], "RMSE=0.9")
+    {'RMSE': 0.9}
+    """
+    found = key_values(values, "--tolerance")
+    for name, value in found.items():
+        if not isinstance(value, int | float | list) or isinstance(value, bool):
+            raise UsageError(
+                "bad-tolerance", "a tolerance is a number", given=f"{name}={value}", expected=example
+            )
     return found
 
 

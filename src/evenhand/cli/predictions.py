@@ -12,7 +12,7 @@ from evenhand._errors import UsageError
 from evenhand._files import check_writable
 from evenhand._result import Result
 from evenhand.cli import options as shared
-from evenhand.cli.options import key_values, named_levels
+from evenhand.cli.options import key_values, named_levels, tolerances
 from evenhand.cli.output import call_of, finish, progress_bar
 from evenhand.reports.csv import neutral
 
@@ -140,6 +140,15 @@ def predictions(
             help="Columns that a fitted model is asked with, where it does not name its own. May be repeated."
         ),
     ] = None,
+    probabilities: Annotated[
+        list[str] | None,
+        Option(
+            "--probability",
+            help="Chances of each group, where groups are known by chances only, e.g. of race by name and"
+            " address. ATTRIBUTE:GROUP=COLUMN, e.g. race:white=p_white; repeated for every group, given"
+            " instead of --group.",
+        ),
+    ] = None,
     missing: Annotated[
         str, Option(help="Rows without a group: drop (and count), error, or group (a group of their own).")
     ] = "drop",
@@ -184,9 +193,11 @@ def predictions(
     out: shared.Out = None,
 ) -> None:
     """Audit predictions that someone recorded: every measure by group, with interval, p-value and verdict."""
+    chances = _probabilities(probabilities)
     settled: dict[str, Any] = {
-        "reference": named_levels(reference, groups),
-        "tolerance": _tolerances(tolerance),
+        "reference": named_levels(reference, groups or list(chances)),
+        "tolerance": tolerances(tolerance, "disparate impact=0.8") if tolerance else None,
+        "probabilities": chances or None,
     }
     if published:
         settled["published"] = [str(path) for path in published]
@@ -201,18 +212,19 @@ def predictions(
     finish(result, out, spec, before=[*tables(result), *(f"Written: {file}" for file in written)])
 
 
-def _tolerances(given: list[str] | None) -> dict[str, Any] | None:
-    if not given:
-        return None
-    found = key_values(given, "--tolerance")
-    for name, value in found.items():
-        if not isinstance(value, int | float | list):
+def _probabilities(given: list[str] | None) -> dict[str, dict[str, str]]:
+    """``["race:white=p_white"]`` as attribute → group → column."""
+    found: dict[str, dict[str, str]] = {}
+    for name, column in key_values(given, "--probability").items():
+        attribute, colon, group = name.partition(":")
+        if not (colon and attribute and group):
             raise UsageError(
-                "bad-tolerance",
-                "a tolerance is a number",
-                given=f"{name}={value}",
-                expected="disparate impact=0.8",
+                "probabilities",
+                "a column of chances is named with its group",
+                given=f"{name}={column}",
+                expected="--probability ATTRIBUTE:GROUP=COLUMN, e.g. race:white=p_white",
             )
+        found.setdefault(attribute, {})[group] = str(column)
     return found
 
 

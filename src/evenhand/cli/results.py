@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -14,19 +12,13 @@ from evenhand import reports
 from evenhand._changes import compare
 from evenhand._errors import UsageError
 from evenhand._files import write_whole
+from evenhand._gate import check as gate
+from evenhand._gate import policy_of, told
 from evenhand._json import SEVERITY
 from evenhand._result import Result
 from evenhand.reports import REPORTS
 
 ResultFile = Annotated[Path, Argument(help="A result.json that an audit wrote.")]
-
-
-class FailOn(enum.StrEnum):
-    """The mildest verdict that fails a check."""
-
-    disparity = "disparity"
-    gap = "gap"
-    inconclusive = "inconclusive"
 
 
 def register(app: typer.Typer) -> None:
@@ -73,41 +65,37 @@ def report(
 def check(
     result: ResultFile,
     fail_on: Annotated[
-        FailOn,
-        Option(help="The mildest verdict of a primary claim that fails: disparity, gap or inconclusive."),
-    ] = FailOn.gap,
+        str,
+        Option(
+            help="The mildest verdict of a primary claim that fails: disparity, gap, inconclusive or never."
+        ),
+    ] = "gap",
+    policy: Annotated[
+        Path | None, Option(help="A TOML file that says which claims fail on what, instead of --fail-on.")
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        Option(help="An earlier result.json: what failed there fails here only where it grew."),
+    ] = None,
 ) -> None:
     """Exit with 1 where a primary claim comes out badly, or nothing was judged: for automated checks."""
-    failing = SEVERITY[: SEVERITY.index(fail_on.value) + 1]
+    rules = policy_of({"fail_on": fail_on} if policy is None else policy)
     loaded = Result.from_json(result)
-    bad = [f for f in loaded.primary if f.verdict in failing]
-    for finding in bad:
-        e = finding.estimate
-        where = f"{e.group} against {e.reference}" + (f" ({e.given})" if e.given else "")
-        typer.echo(f"{finding.verdict}: {e.measure}, {where}: {finding.because}")
-    empty = _unjudged(loaded)
-    tally = Counter(f.verdict for f in loaded.primary)
-    counted = ", ".join(f"{tally[verdict]} {verdict}" for verdict in SEVERITY) + " of the primary claims"
-    typer.echo(f"failed: {empty}" if empty else f"{'failed' if bad else 'passed'}: {counted}")
+    found = gate(loaded, rules, None if baseline is None else Result.from_json(baseline))
+    for finding, news in found.failed:
+        typer.echo(told(finding, news))
+    for number in found.unused:
+        typer.echo(f"evenhand: rule {number} of the policy fits no claim", err=True)
+    tally = ", ".join(f"{found.tally.get(verdict, 0)} {verdict}" for verdict in SEVERITY)
+    counted = f"{tally} of the {'primary ' if rules.claims == 'primary' else ''}claims"
+    if found.known:
+        counted += f"; {len(found.known)} failed in the baseline as well and did not grow"
+    typer.echo(f"{'passed' if found.passed else 'failed'}: {found.empty or counted}")
     if not loaded.complete:
         typer.echo("evenhand: the audit is incomplete", err=True)
         raise typer.Exit(3)
-    if bad or empty:
+    if not found.passed:
         raise typer.Exit(1)
-
-
-def _unjudged(result: Result) -> str:
-    """Why a result can pass no check, whatever its verdicts; empty where something was judged."""
-    asked = max((result.counts.get(name, 0) for name in ("asked", "probes", "rows")), default=0)
-    if asked and result.counts.get("failed", 0) >= asked:
-        return f"nothing was judged, since every one of {asked:,} replies failed"
-    if not result.findings:
-        return "nothing was judged, since nothing was compared"
-    if result.verdict is None:
-        return "nothing was judged, since no estimate was held against a tolerance"
-    if all(f.estimate.value is None for f in result.findings if f.verdict is not None):
-        return "nothing was judged, since no comparison could be estimated"
-    return ""
 
 
 def compare_results(old: ResultFile, new: ResultFile) -> None:

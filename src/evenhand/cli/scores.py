@@ -63,6 +63,7 @@ def scores(
     reference: shared.Reference = None,
     probes: Annotated[Path | None, Option(help="Probes file that Comprehend's lines are joined to.")] = None,
     threshold: shared.Threshold = None,
+    classes: shared.Classes = None,
     tolerance: shared.Tolerance = None,
     primary: shared.Primary = None,
     level: shared.Level = 0.95,

@@ -67,7 +67,10 @@ def text(
     most_texts: Annotated[
         int | None, Option(help="An even random sample of so many texts, of those that can be used.", min=1)
     ] = None,
-    score: Annotated[str | None, Option(help="The score to compare; the subject's first by default.")] = None,
+    score: Annotated[
+        list[str] | None,
+        Option(help="The score to compare; the subject's first by default. May be repeated."),
+    ] = None,
     strata: shared.Strata = None,
     strata_subject: Annotated[
         str | None,
@@ -76,6 +79,7 @@ def text(
         ),
     ] = None,
     threshold: shared.Threshold = None,
+    classes: shared.Classes = None,
     units: Annotated[
         list[str] | None,
         Option(

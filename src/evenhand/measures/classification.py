@@ -14,7 +14,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from evenhand._model import Columns, FloatArray
-from evenhand.measures.contrasts import difference, larger_of, mean_of, rate_gap, ratio, share_ratio, whole
+from evenhand.measures.contrasts import (
+    difference,
+    joined,
+    larger_of,
+    mean_of,
+    rate_gap,
+    ratio,
+    share_ratio,
+    whole,
+)
 from evenhand.measures.row import Measure, Sums
 from evenhand.stats import tails
 from evenhand.stats.histogram import Scores, auc
@@ -74,18 +83,9 @@ class ScoredSums(Sums, Protocol):
         ...
 
 
-def _odds(a: Sums, b: Sums, seed: int) -> Callable[[float], tuple[Inference, Inference]]:
-    """Level → the gaps of the true and of the false positive rate."""
-    return lambda level: (rate_gap(TPR, a, b, level, seed), rate_gap(FPR, a, b, level, seed))
-
-
-def _equalised(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
-    return larger_of(_odds(a, b, seed), ("true", "false"), level)
-
-
 def _average(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     if a.moments.units is None and b.moments.units is None:
-        return mean_of(_odds(a, b, seed), level)
+        return joined(row, a, b, level, seed)
     # Those of the class and those who are not may be the same people, decided on several times.
     smooth = row.with_(of=lambda m: (m["tp"] / m["act"] + _fp(m) / (1 - m["act"])) / 2, cases=BRIER.cases)
     return difference(smooth, a, b, level, seed)
@@ -183,14 +183,20 @@ FPR = Measure(
 ODDS = Measure(
     name="equalised odds",
     terms=("sel", "act", "tp"),
-    infer=_equalised,
+    parts=(TPR, FPR),
+    join=lambda gaps, level: larger_of(gaps, ("true", "false"), level),
+    infer=joined,
     tolerance=0.1,
     family="accuracy",
     reference="the larger of the TPR and FPR gaps (Hardt, Price & Srebro 2016)",
     judged=False,
 )
 AVERAGE_ODDS = ODDS.with_(
-    name="average odds", infer=_average, reference="mean of the TPR and FPR gaps (Bellamy et al. 2018)"
+    name="average odds",
+    infer=_average,
+    join=mean_of,
+    rises=True,
+    reference="mean of the TPR and FPR gaps (Bellamy et al. 2018)",
 )
 FNR = Measure(
     name="false negative rate",

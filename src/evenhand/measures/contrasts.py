@@ -8,6 +8,7 @@ Welch, AUC by DeLong, correlations by Fisher's z and Zou, everything else by the
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -366,13 +367,26 @@ def log_share(row: Measure, m: Moments) -> tuple[float, float]:
 
 def rate_gap(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
     """Difference of two rates, each of its own trials: Newcombe's interval, and the p that inverts it."""
+    return rate_gap_at(row, a, b)(level)
+
+
+def rate_gap_at(row: Measure, a: Sums, b: Sums) -> Callable[[float], Inference]:
+    """Level → `rate_gap`; what does not depend on the level is counted once."""
     why = _why(row, a.moments, b.moments)
     one, two = _rates(row, a.moments, b.moments)
-    if why is not None:
-        (x, n), (y, m) = one[:2], two[:2]
-        value = x / n - y / m if min(n, m) > 1e-9 else None
-        return Inference(value=value, level=level, method="Newcombe", why_not=why)
-    return rate_difference(one, two, level)
+    if why is None:
+        return partial(rate_difference, one, two)
+    (x, n), (y, m) = one[:2], two[:2]
+    value = x / n - y / m if min(n, m) > 1e-9 else None
+    return lambda level: Inference(value=value, level=level, method="Newcombe", why_not=why)
+
+
+def joined(row: Measure, a: Sums, b: Sums, level: float, seed: int) -> Inference:
+    """What the gaps of its parts become together."""
+    if row.join is None:
+        raise TypeError(row.name)
+    one, two = (rate_gap_at(part, a, b) for part in row.parts)
+    return row.join(lambda at: (one(at), two(at)), level)
 
 
 def larger_of(

@@ -43,6 +43,8 @@ class Sums(Protocol):
         ...
 
 
+Gaps: TypeAlias = Callable[[float], tuple[Inference, Inference]]
+"""Level → the gaps of two measures."""
 Infer: TypeAlias = Callable[["Measure", Any, Any, float, int], Inference]
 """(row, group's sums, reference's sums, level, seed) → inference on the scale of the contrast."""
 
@@ -54,6 +56,8 @@ class Measure:
     Args:
         name: as it appears in results, e.g. ``"RMSE"``.
         terms: the per-row terms whose means it is made of. of: its value, a smooth function of these means.
+        parts, join: of a measure that is made of the gaps of others: these, and how their gaps at a level
+            become one. rises: whether it grows with each of them.
         hits, trials: for a rate, the two means that it is the ratio of.
         together: for a contrast that is no contrast of two values: a function of both groups' means and
             effective sizes.
@@ -89,6 +93,9 @@ class Measure:
     name: str
     terms: tuple[str, ...] = ()
     of: Smooth | None = None
+    parts: tuple[Measure, ...] = ()
+    join: Callable[[Gaps, float], Inference] | None = None
+    rises: bool = False
     hits: Smooth | None = None
     trials: Smooth | None = None
     together: Callable[[Means, Means, float, float], Any] | None = None

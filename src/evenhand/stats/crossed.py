@@ -435,37 +435,41 @@ def _cell_part(rows: Crossing, means: FloatArray, first: Dimension, second: Dime
     it.
     """
     joint = not (first.nested or second.nested)
-    keys, cell = _compact(first.codes * len(second.levels) + second.codes)
+    width = len(second.levels)
+    keys, cell = _compact(first.codes * width + second.codes)
     residual = _additive_residual(rows, means, (first, second))
     total = np.bincount(rows.side, rows.weight, 2)
-    share = rows.weight / total[rows.side]
-    signed = np.where(rows.side == 0, share, -share)
     parts, tables = [], []
-    for side in (0, 1):
+    for side in (0, 1):  # one after the other: the cells of all rows are what takes memory here
         mine = rows.side == side
-        p = np.bincount(cell[mine], share[mine], len(keys))
-        e = np.bincount(cell[mine], (signed * residual)[mine], len(keys))
-        u = np.bincount(cell[mine], (signed * (rows.score - means[rows.side]))[mine], len(keys))
-        margins = []
-        for d, index in ((first, keys // len(second.levels)), (second, keys % len(second.levels))):
-            margin = d.total[side] / total[side]
-            margins.append((margin[index], float(np.sum(margin**2))))
-        (p1, s1), (p2, s2) = margins
-        squares = float(np.sum(p**2))
-        doubled = min(1.0, max(0.0, (squares - 2 * float(np.sum(p * p1 * p2)) + s1 * s2) / squares))
+        at, share = cell[mine], rows.weight[mine] / total[side]
+        p = np.bincount(at, share, len(keys))
+        e = np.bincount(at, share * residual[mine], len(keys))
+        u = np.bincount(at, share * (rows.score[mine] - means[side]), len(keys))
+        del mine, at, share
+        one, two = first.total[side] / total[side], second.total[side] / total[side]
+        common = float(np.sum(p * one[keys // width] * two[keys % width]))
+        squares, s1, s2 = (float(np.sum(each**2)) for each in (p, one, two))
+        doubled = min(1.0, max(0.0, (squares - 2 * common + s1 * s2) / squares))
         sizes = (int(np.count_nonzero(p)), int(first.sizes()[side]), int(second.sizes()[side]))
-        tables.append((e, u, doubled, sizes))
+        if joint:
+            tables.append((e, u, doubled, sizes))
+        else:
+            parts.append(_cells(e, u, doubled, sizes))
     if joint:
         (e0, u0, c0, z0), (e1, u1, c1, z1) = tables
         sizes = (max(z0[0], z1[0]), max(z0[1], z1[1]), max(z0[2], z1[2]))
-        tables = [(e0 + e1, u0 + u1, (c0 + c1) / 2, sizes)]
-    for e, u, doubled, (cells, rows_, columns) in tables:
-        df = cells - rows_ - columns + 1
-        inner = float(np.sum(e**2)) * cells / df if df > 0 else 0.0
-        outer = float(np.sum(u**2))
-        blended = (1 - doubled) * max(df, 1) + doubled * max(cells - 1, 1)
-        parts.append(Component(variance=(1 - doubled) * inner + doubled * outer, df=float(blended)))
+        parts.append(_cells(e0 - e1, u0 - u1, (c0 + c1) / 2, sizes))
     return parts
+
+
+def _cells(e: Any, u: Any, doubled: float, sizes: tuple[int, int, int]) -> Component:
+    """The variance of cells, from their additive residuals `e` and what they are off the mean, `u`."""
+    cells, rows, columns = sizes
+    df = cells - rows - columns + 1
+    inner = float(np.sum(e**2)) * cells / df if df > 0 else 0.0
+    blended = (1 - doubled) * max(df, 1) + doubled * max(cells - 1, 1)
+    return Component(variance=(1 - doubled) * inner + doubled * float(np.sum(u**2)), df=float(blended))
 
 
 def _additive_residual(

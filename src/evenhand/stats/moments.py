@@ -130,7 +130,8 @@ def moments_of_units(
     """The sums of rows that belong to units: rows of one unit are no independent evidence.
 
     Args:
-        terms: (k, n), finite. unit: (n,) codes. weight: (n,) non-negative, or None for all ones.
+        terms: (k, n), finite. unit: (n,) codes. weight: (n,), or None for all ones. Rows with none are left
+            out.
 
     Source: Liang & Zeger (1986), Longitudinal data analysis using generalized linear models.
 
@@ -139,7 +140,7 @@ def moments_of_units(
     (6, 3.0, 0.3333)
     """
     w = np.ones(terms.shape[1]) if weight is None else np.asarray(weight, dtype=float)
-    used = np.flatnonzero(w > 0)
+    used = np.flatnonzero(w)
     place = np.unique(unit[used], return_inverse=True)[1]
     count = int(place.max(initial=-1)) + 1
     if count == len(used):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -127,6 +128,7 @@ def newcombe(
     )
 
 
+@lru_cache(maxsize=4096)
 def _hybrid_p(hits_a: float, n_a: float, hits_b: float, n_b: float, df: float | None = None) -> float:
     """The p at whose level Newcombe's interval just reaches 0, √((p₁ − l₁)² + (u₂ − p₂)²) = |p₁ − p₂|."""
     one, two = (hits_a / n_a, n_a), (hits_b / n_b, n_b)

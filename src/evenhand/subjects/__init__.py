@@ -17,8 +17,10 @@ from evenhand.subjects.wrappers import Batched, Budgeted, Limited, Retrying, Ver
 SUBJECTS: dict[str, str] = {
     "anthropic": "evenhand.subjects.anthropic:anthropic",
     "azure-content-safety": "evenhand.subjects.azure_content_safety:azure_content_safety",
+    "bedrock": "evenhand.subjects.bedrock:bedrock",
     "comprehend": "evenhand.subjects.comprehend:comprehend",
     "comprehend-job": "evenhand.subjects.comprehend_job:comprehend_job",
+    "gemini": "evenhand.subjects.gemini:gemini",
     "google-moderation": "evenhand.subjects.google_moderation:google_moderation",
     "http": "evenhand.subjects.http:http",
     "huggingface": "evenhand.subjects.huggingface:huggingface",
@@ -40,8 +42,11 @@ ABOUT: dict[str, str] = {
     " ANTHROPIC_API_KEY",
     "azure-content-safety": "Azure AI Content Safety: ordinal severities;"
     " AZURE_CONTENT_SAFETY_KEY, …_ENDPOINT",
+    "bedrock": "Amazon Bedrock's Converse: model=, prompt=, score_by=number|label|judge, region=;"
+    " AWS credentials",
     "comprehend": "Amazon Comprehend, real time: task=sentiment|toxicity; AWS credentials",
     "comprehend-job": "Amazon Comprehend, one job through S3: location=s3://…, role=ARN; AWS credentials",
+    "gemini": "Google's Gemini models: model=, prompt=, score_by=number|label|logprob|judge; GEMINI_API_KEY",
     "google-moderation": "Google Cloud moderateText: a confidence for each category; GOOGLE_API_KEY",
     "http": "any JSON endpoint: url=, body=, headers= (keys as ${VARIABLE}), scores= (JSONPath)",
     "huggingface": "a Hugging Face pipeline: model=, task=, device=",
@@ -60,6 +65,7 @@ ABOUT: dict[str, str] = {
 """Name → one line for `evenhand list subjects`."""
 
 EXTRAS: dict[str, tuple[str, str]] = {
+    "bedrock": ("boto3", "aws"),
     "comprehend": ("boto3", "aws"),
     "comprehend-job": ("boto3", "aws"),
     "huggingface": ("transformers", "huggingface"),

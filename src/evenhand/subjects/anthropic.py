@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from evenhand._errors import UsageError
 from evenhand._jobs import Job
-from evenhand._model import Replies, Span, Subject
 from evenhand.subjects.batch_job import BatchJob, Line, State
+from evenhand.subjects.chat import Chat, Said, chat
 from evenhand.subjects.exchange import Exchange
-from evenhand.subjects.openai import Chat, ScoreBy, chat
 from evenhand.subjects.service import Service
 
 VERSION = "2023-06-01"
@@ -21,54 +19,36 @@ PAGES = 50
 """Pages of a hundred jobs that are looked through for one of ours."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Messages:
-    """A chat model in Anthropic's words; prompts and scores are those of `openai`."""
+    """Messages; prompts and scores are those of `chat`."""
 
-    chat: Chat
-    batch: int = 1
-    variable: str = "ANTHROPIC_API_KEY"
-    public: Mapping[str, str] = field(default_factory=lambda: {"anthropic-version": VERSION})
+    name = "anthropic"
 
-    @property
-    def id(self) -> str:
-        return f"anthropic {self.chat.base_url} {self.chat.model} t={self.chat.temperature:g}"
+    def url(self, chat: Chat) -> str:
+        return f"{chat.base_url}/messages"
 
-    @property
-    def reading(self) -> str:
-        return self.chat.reading
+    def public(self) -> Mapping[str, str]:
+        return {"anthropic-version": VERSION}
 
-    @property
-    def within(self) -> Span | None:
-        return self.chat.within
+    def keyed(self, key: str) -> Mapping[str, str]:
+        return {"x-api-key": key}
 
-    @property
-    def url(self) -> str:
-        return f"{self.chat.base_url}/messages"
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return {"anthropic-version": VERSION, **({"x-api-key": self.chat.key} if self.chat.key else {})}
-
-    def refuse(self, text: Any) -> str | None:
-        return self.chat.refuse(text)
-
-    def body(self, inputs: Sequence[str]) -> Any:
+    def body(self, chat: Chat, text: str) -> dict[str, Any]:
         sent = {
-            "model": self.chat.model,
-            "max_tokens": self.chat.max_tokens,
-            "temperature": self.chat.temperature,
-            "messages": [{"role": "user", "content": self.chat.prompt.replace("{text}", inputs[0])}],
+            "model": chat.model,
+            "max_tokens": chat.max_tokens,
+            "temperature": chat.temperature,
+            "messages": [{"role": "user", "content": text}],
         }
-        system = {"system": self.chat.system} if self.chat.system else {}
-        return sent | system | dict(self.chat.extra)
+        return sent | ({"system": chat.system} if chat.system else {})
 
-    def parse(self, answer: Any, n: int) -> Replies:
-        text = "".join(part["text"] for part in answer["content"] if part["type"] == "text")
+    def said(self, answer: Any) -> Said:
         ended = answer.get("stop_reason")
-        message = {"content": text, "refusal": "refused" if ended == "refusal" else None}
-        reason = "length" if ended == "max_tokens" else "stop"
-        return self.chat.parse({"choices": [{"message": message, "finish_reason": reason}]}, n)
+        return Said(
+            text="".join(part["text"] for part in answer["content"] if part["type"] == "text"),
+            declined=ended == "refusal",
+            cut=ended == "max_tokens",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,51 +117,24 @@ class AnthropicBatches:
 
 def anthropic(
     *,
-    model: str,
-    prompt: str,
     base_url: str = "https://api.anthropic.com/v1",
-    system: str | None = None,
-    score_by: ScoreBy = "number",
-    labels: Mapping[str, float] | None = None,
-    judge: str | Subject | None = None,
-    temperature: float = 0.0,
-    max_tokens: int = 64,
     key_variable: str = "ANTHROPIC_API_KEY",
-    extra: Mapping[str, Any] | None = None,
-    within: Sequence[float] | str | None = None,
-    batch_job: bool = False,
-    poll: float = 60.0,
-    trust_address: bool = False,
-    **engine: Any,
+    **options: Any,
 ) -> Service | BatchJob:
-    """The subject `anthropic`; its options are those of `openai`, but for `logprob`, which it does not give.
+    """The subject `anthropic`; its options are those of `chat`. It gives no probabilities (`logprob`).
 
     Raises:
-        UsageError: what `openai` raises.
+        UsageError: what `chat` raises.
     """
-    if score_by == "logprob":
-        raise UsageError(
-            "score-by",
-            "this service gives no probabilities",
-            given=score_by,
-            available=["number", "label", "judge"],
-        )
-    given = chat(
-        model=model,
-        prompt=prompt,
+    return chat(
+        Messages(),
         base_url=base_url,
-        system=system,
-        score_by=score_by,
-        labels=labels,
-        judge=judge,
-        temperature=temperature,
-        max_tokens=max_tokens,
         key_variable=key_variable,
-        extra=extra,
-        within=within,
-        trust_address=trust_address,
+        scorings=("number", "label", "judge"),
+        batches=_batches,
+        **options,
     )
-    service = Service(endpoint=Messages(chat=given, variable=key_variable), **engine)
-    if not batch_job:
-        return service
-    return BatchJob(subject=service, batches=AnthropicBatches(base_url=given.base_url), poll=poll)
+
+
+def _batches(base_url: str) -> AnthropicBatches:
+    return AnthropicBatches(base_url=base_url)

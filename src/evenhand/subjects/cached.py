@@ -39,6 +39,8 @@ PATIENT, PATIENT_MOST = 10.0, 600.0
 HUNG = 1_800.0
 """Seconds without a new answer after which one who lives and asks counts as hung: far above any time-out.
 A subject that wants everything in one call (a batch job) may take its time."""
+UNASKED = "no answer in the journal, and nothing is asked"
+"""The reason of a row that was never asked, where nothing may be."""
 _log = logging.getLogger("evenhand")
 
 
@@ -124,7 +126,7 @@ class Cached:
             positions.setdefault(value if isinstance(value, str) else repr(value), []).append(row)
         copies = list(positions.values())
         if not self.asks:
-            yield from _unasked(copies, known.reasons)
+            yield from _unasked(copies, desk.reasons(inputs, known))
         elif copies:
             asked = self._asked(desk, [inputs[rows[0]] for rows in copies])
             yield from passing_on(asked, partial(_spread, copies))
@@ -217,6 +219,13 @@ class _Desk:
             self.address, inputs, repeat=self.repeat, reading=self.reading, read=self.read
         )
 
+    def reasons(self, inputs: Sequence[Any], known: Known) -> dict[int, str]:
+        """Row → why it has no score, of those that were asked at some time."""
+        rows = np.flatnonzero(known.missing).tolist()
+        keys = keys_of(self.address, [inputs[row] for row in rows], self.repeat)
+        told = self.journal.reasons(keys)
+        return {row: told[key] for row, key in zip(rows, keys, strict=True) if key in told} | known.reasons
+
     @contextmanager
     def claimed(self, inputs: Sequence[Any]) -> Iterator[list[int]]:
         """Which of the inputs are ours to ask; while they are, nobody else asks them."""
@@ -308,9 +317,8 @@ def _unasked(copies: list[list[int]], reasons: dict[int, str]) -> Arrivals:
     """Rows that the journal cannot answer, where nothing may be asked."""
     rows = [row for same in copies for row in same]
     if rows:
-        nothing = "no answer in the journal, and nothing is asked"
         errors = {
-            at: reasons.get(same[0], nothing) for at, same in enumerate(same for same in copies for _ in same)
+            at: reasons.get(same[0], UNASKED) for at, same in enumerate(same for same in copies for _ in same)
         }
         yield np.array(rows, dtype=np.intp), Replies(scores={}, errors=errors)
 

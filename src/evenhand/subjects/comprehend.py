@@ -15,9 +15,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from evenhand._errors import CredentialError, SubjectError, UsageError
+from evenhand._errors import UsageError
 from evenhand._model import Arrived, Replies
 from evenhand.subjects import gate
+from evenhand.subjects.aws import aws_client, aws_session, called
 from evenhand.subjects.keys import check_url, too_long
 from evenhand.subjects.wrappers import Arrivals, Transient, gather
 
@@ -28,17 +29,6 @@ DOCUMENTS, DOCUMENT_BYTES = 25, 5_120
 SEGMENTS, SEGMENT_BYTES = 10, 1_024
 FINAL_ERRORS = frozenset(
     {"TextSizeLimitExceededException", "InvalidRequestException", "UnsupportedLanguageException"}
-)
-KEY_ERRORS = frozenset(
-    {
-        "UnrecognizedClientException",
-        "InvalidSignatureException",
-        "AccessDeniedException",
-        "ExpiredTokenException",
-        "InvalidClientTokenId",
-        "InvalidAccessKeyId",
-        "SignatureDoesNotMatch",
-    }
 )
 
 
@@ -190,7 +180,7 @@ def comprehend(
             "unknown-language", f"{task} is not offered in this language", given=language, available=known
         )
     check_url(endpoint_url or "")
-    client = aws_client("comprehend", region=region, endpoint_url=endpoint_url)
+    client = aws_client(aws_session(region), "comprehend", endpoint_url=endpoint_url)
     return Comprehend(
         client=client,
         task=task,
@@ -199,56 +189,6 @@ def comprehend(
         region=str(client.meta.region_name),
         endpoint_url=endpoint_url or "",
     )
-
-
-def aws_client(service: str, *, region: str | None, endpoint_url: str | None) -> Any:
-    """A boto3 client with adaptive retries; missing credentials or region are told before the first call."""
-    import boto3
-    from botocore.config import Config
-    from botocore.exceptions import BotoCoreError
-
-    config = Config(
-        retries={"mode": "adaptive", "max_attempts": 8}, connect_timeout=10, read_timeout=70, proxies={}
-    )
-    try:
-        session: Any = boto3.Session(region_name=region)
-        if session.get_credentials() is None:
-            raise CredentialError(
-                "no-credentials",
-                "AWS finds no credentials",
-                expected="AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile (AWS_PROFILE), or a role",
-            )
-        return session.client(service, endpoint_url=endpoint_url, config=config)
-    except BotoCoreError as error:
-        raise UsageError(
-            "aws-configuration",
-            f"AWS cannot be used: {error}",
-            hint="name the region: --option region=eu-west-1, or AWS_REGION",
-        ) from error
-
-
-def called(call: Callable[[Any], Any], argument: Any) -> Any:
-    """One AWS call; what is wrong with keys or the region stops the run, in our words."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    try:
-        return call(argument)
-    except ClientError as error:
-        code = str(error.response.get("Error", {}).get("Code", ""))
-        said = str(error.response.get("Error", {}).get("Message", ""))[:200]
-        if code in KEY_ERRORS:
-            raise CredentialError(
-                "credentials",
-                f"AWS refused the credentials ({code})",
-                hint="check AWS_ACCESS_KEY_ID, the role and its rights",
-            ) from None
-        raise SubjectError(
-            "aws-error", f"AWS answered {code}: {said}", hint="what had arrived is kept"
-        ) from None
-    except BotoCoreError as error:
-        raise SubjectError(
-            "aws-error", f"AWS cannot be reached: {error}", hint="check the region and the network"
-        ) from None
 
 
 def _arrived(answer: Any, rows: list[int]) -> dict[int, Arrived]:

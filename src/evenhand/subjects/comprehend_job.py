@@ -16,7 +16,8 @@ import numpy as np
 
 from evenhand._errors import SubjectError, UsageError
 from evenhand._model import Replies
-from evenhand.subjects.comprehend import LANGUAGES, SENTIMENT, aws_client, called
+from evenhand.subjects.aws import aws_client, aws_session, called
+from evenhand.subjects.comprehend import LANGUAGES, SENTIMENT
 from evenhand.subjects.comprehend_files import read_comprehend
 from evenhand.subjects.keys import check_url, too_long
 
@@ -142,12 +143,13 @@ def comprehend_job(
             available=LANGUAGES,
         )
     check_url(endpoint_url or "")
-    client = aws_client("comprehend", region=region, endpoint_url=endpoint_url)
+    session = aws_session(region)
+    client = aws_client(session, "comprehend", endpoint_url=endpoint_url)
     return ComprehendJob(
         comprehend=client,
         region=str(client.meta.region_name),
         endpoint_url=endpoint_url or "",
-        s3=aws_client("s3", region=region, endpoint_url=endpoint_url),
+        s3=aws_client(session, "s3", endpoint_url=endpoint_url),
         location=location,
         role=role,
         language=language,

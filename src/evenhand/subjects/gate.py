@@ -95,7 +95,7 @@ def tokens_in(answer: Any) -> tuple[int, int]:
     >>> tokens_in({"usage": {"input_tokens": 12, "output_tokens": "many"}}), tokens_in([])
     ((12, 0), (0, 0))
     """
-    usage = answer.get("usage") if isinstance(answer, dict) else None
+    usage = (answer.get("usage") or answer.get("usageMetadata")) if isinstance(answer, dict) else None
     if not isinstance(usage, dict):
         return 0, 0
     found = [[usage.get(name) for name in names] for names in _TOKENS]
@@ -104,8 +104,11 @@ def tokens_in(answer: Any) -> tuple[int, int]:
 
 
 _TOKENS = (
-    ("prompt_tokens", "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
-    ("completion_tokens", "output_tokens"),
+    (
+        *("prompt_tokens", "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+        *("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens", "promptTokenCount"),
+    ),
+    ("completion_tokens", "output_tokens", "outputTokens", "candidatesTokenCount", "thoughtsTokenCount"),
 )
 """Fields of `usage` for what is sent and what comes back."""
 

@@ -74,6 +74,18 @@ class Endpoint(Protocol):
         ...
 
 
+class Signs(Protocol):
+    """Signs requests that carry no key."""
+
+    def __call__(self, url: str, body: bytes) -> Mapping[str, str]:
+        """Headers for a POST of this body to this address."""
+        ...
+
+    def secrets(self) -> list[str]:
+        """What must stand in no message."""
+        ...
+
+
 def fingerprint(endpoint: Endpoint) -> str:
     """A digest of everything that is sent but the inputs and the secrets.
 
@@ -115,13 +127,7 @@ async def ask_once(
     import aiohttp
 
     try:
-        async with session.post(
-            endpoint.url,
-            json=endpoint.body(part),
-            headers=dict(endpoint.headers),
-            allow_redirects=False,
-            proxy=proxy,
-        ) as response:
+        async with session.post(**_sent(endpoint, part), allow_redirects=False, proxy=proxy) as response:
             raw = await response.content.read(LARGEST_REPLY + 1)
             while len(raw) <= LARGEST_REPLY and not response.content.at_eof():
                 raw += await response.content.read(LARGEST_REPLY + 1 - len(raw))
@@ -135,6 +141,19 @@ async def ask_once(
         ) from error
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise Again(f"{type(error).__name__}: {without_secrets(str(error), endpoint)}"[:160]) from None
+
+
+def _sent(endpoint: Endpoint, part: list[Any]) -> dict[str, Any]:
+    """Address, body and headers of a request; what is signed is sent byte by byte as it was signed."""
+    headers, body = dict(endpoint.headers), endpoint.body(part)
+    signer: Signs | None = getattr(endpoint, "signer", None)
+    if signer is None:
+        return {"url": endpoint.url, "json": body, "headers": headers}
+    from yarl import URL
+
+    raw = json.dumps(body).encode()
+    signed = {**headers, **signer(endpoint.url, raw)}
+    return {"url": URL(endpoint.url, encoded=True), "data": raw, "headers": signed}
 
 
 def _judge(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: bytes) -> tuple[bytes, Any]:
@@ -214,6 +233,8 @@ def _retry_after(value: str | None) -> float | None:
 
 def _secrets(endpoint: Endpoint) -> list[str]:
     found = [part for value in endpoint.headers.values() for part in value.split() if len(part) >= 8]
+    if (signer := getattr(endpoint, "signer", None)) is not None:
+        found += signer.secrets()
     if endpoint.url != getattr(endpoint, "address", endpoint.url):  # a key was filled into the query
         parts = urlsplit(endpoint.url).query.split("&")
         found += [part.partition("=")[2] for part in parts if len(part.partition("=")[2]) >= 8]

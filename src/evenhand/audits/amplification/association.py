@@ -12,7 +12,7 @@ from evenhand._estimate import Evidence
 from evenhand._model import FloatArray
 from evenhand.audits.amplification import exhibits as show
 from evenhand.audits.amplification.findings import MIN_IMAGES, clustering, describe, difference, replicated
-from evenhand.audits.amplification.panel import corpus_blocks, panel, poisson_weights
+from evenhand.audits.amplification.panel import corpus_blocks, poisson_weights
 from evenhand.audits.amplification.prepare import Matched
 from evenhand.audits.amplification.resampling import Judging
 from evenhand.measures.association import item_epsilon, shares
@@ -51,7 +51,7 @@ def association(
 
 def _describe(prepared: Matched, judging: Judging, analysis: Analysis) -> None:
     """Shares of each item with intervals over images, and two summaries beside their nulls."""
-    joint = panel(corpus_blocks(prepared.train, prepared.images, "train"))
+    joint = prepared.panel(corpus_blocks(prepared.train, prepared.images, "train"))
     sums = [joint.totals()]
     sums += map(joint.totals, poisson_weights(joint.images, judging.draws, judging.declared.seed))
     # The sample comes first, then its resamples.
@@ -64,7 +64,7 @@ def _summaries(
     prepared: Matched, counts: FloatArray, rows: FloatArray, judging: Judging
 ) -> Iterator[Evidence]:
     """How far items are from knowing nothing of groups, beside what chance would show."""
-    images, level = prepared.train.naming(), judging.declared.level
+    images, level = prepared.naming(prepared.train), judging.declared.level
     dealt = _independent(counts[0], rows[0], judging)
     every = np.broadcast_to(rows[0], (judging.draws, rows.shape[1]))
     for name, of in (
@@ -74,17 +74,17 @@ def _summaries(
         values, null = of(counts, rows), of(dealt, every)
         value = float(values[0])
         if images < MIN_IMAGES:
-            why = f"only {images} images name a group; an interval needs at least {MIN_IMAGES}"
+            why = f"only {images} {prepared.unit}s name a group; an interval needs at least {MIN_IMAGES}"
             made = Inference(value=value, level=level, why_not=why)
         else:
             method = (
-                f"images resampled {judging.draws} times; null: items dealt to groups at random, mean"
-                f" {null.mean():.4g}"
+                f"{prepared.unit}s resampled {judging.draws} times; null: items dealt to groups at random,"
+                f" mean {null.mean():.4g}"
             )
             made = replicated(value, values[1:], images=images, level=level, method=method)
             p = float((1 + np.sum(null >= value - 1e-12)) / (len(null) + 1))
             made = made.with_(p_value=p, low=None if made.low is None else max(0.0, made.low))
-        n, units = len(prepared.items.names), {"image": images}
+        n, units = len(prepared.items.names), {prepared.unit: images}
         yield difference(name, made, group="all groups", reference="independence", n=n, units=units)
 
 
@@ -111,7 +111,7 @@ def _independent(counts: FloatArray, rows: FloatArray, judging: Judging) -> Floa
 def _shares(prepared: Matched, counts: FloatArray, rows: FloatArray, level: float) -> Iterator[Evidence]:
     """Each item's share, less the group's overall share, with Wilson's interval on the effective number of
     mentions."""
-    groups, images = prepared.groups, prepared.train.naming()
+    groups, images, unit = prepared.groups, prepared.naming(prepared.train), prepared.unit
     drawn = shares(counts)[1:]
     for i, item in enumerate(prepared.items.names):
         for g in range(1 if len(groups) == 2 else len(groups)):
@@ -119,12 +119,12 @@ def _shares(prepared: Matched, counts: FloatArray, rows: FloatArray, level: floa
             p, overall = k / n, float(rows[g] / rows.sum())
             deflate = clustering(drawn[:, g, i], p, n)
             found = wilson(k / deflate, n / deflate, level=level)
-            made = Inference(value=p - overall, level=level, why_not=f"only {images} images name a group")
+            made = Inference(value=p - overall, level=level, why_not=f"only {images} {unit}s name a group")
             if images >= MIN_IMAGES and found.low is not None and found.high is not None:
                 made = made.with_(
                     low=found.low - overall,
                     high=found.high - overall,
-                    method="Wilson on mentions deflated by clustering in images",
+                    method=f"Wilson on mentions deflated by clustering in {unit}s",
                     why_not=None,
                 )
             share = difference(

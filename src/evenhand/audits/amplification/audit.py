@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared, named_primary
@@ -34,6 +34,7 @@ def audit_amplification(
     items: Listed | None = None,
     truth: object = None,
     before: object = None,
+    units: str | Literal[False] | None = None,
     text: str | None = None,
     id: str | None = None,
     rule: Rule = "exactly-one",
@@ -61,9 +62,10 @@ def audit_amplification(
     Args:
         train: training captions, labels or counts: COCO caption JSON, JSON lines, CSV, TSV, Parquet, Arrow,
             or .txt with a caption a line. Labels have a group column and 0/1 item columns; counts are item,
-            and one column a group, or item, group, count. In Python also a frame, or a list of texts. Alone
-            it gives the association part.
-        outputs: what the model made, of the same kind; without it, what is tied to whom in `train`.
+            and one column a group, or item, group, count, or a row for each item and group. In Python also a
+            frame, or a list of texts. Alone it gives the association part.
+        outputs: what the model made; without it, what is tied to whom in `train`. Captions or labels, or
+            counts beside counts.
         groups: who is compared: a list of `evenhand list terms`, a file {group: [words]}, a column, or
             several 0/1 columns. In Python also a mapping. By default the lists of 'Women also Snowboard' for
             captions, a column named gender, sex, group or race for labels.
@@ -74,6 +76,8 @@ def audit_amplification(
             default the training rows of the same images. Without ids it is aligned to the outputs row by row.
         before: the training data before they were balanced. Where training data are balanced, items are tied
             to no side there; each item's side is then taken from this corpus.
+        units: column with what images belong to, where several are no independent evidence: a photographer, a
+            video, a prompt. Intervals are then made of these. False says that images are independent.
         text: column with captions, where its name does not tell.
         id: column with image ids, where its name does not tell.
         rule: captions that name several groups: exactly-one (left out), any, or both (a group of their own).
@@ -126,6 +130,7 @@ def audit_amplification(
         top_n=top_n,
         tagger=tagger,
         match=match,
+        units=units,
     )
     judging = Judging(
         declared=Declared(
@@ -149,17 +154,17 @@ def audit_amplification(
     analysis = Analysis()
     sources = open_sources(how, train, outputs, truth, before)
     if sources["train"].kind == "counts":
+        if units:
+            raise UsageError("units", "counts have no images, so none belong together", given=units)
         told = of_counts(*counted(sources, how), judging, analysis)
     else:
         prepared = prepare(sources, how, analysis)
         told = of_rows(prepared, how, judging, attackers, balance, analysis)
-    return Result(
+    return analysis.result(
         audit="amplification",
         title=_title(train, outputs),
-        findings=tuple(analysis.findings),
-        exhibits=analysis.exhibits,
-        notes=tuple(analysis.notes),
         counts=told,
+        correction=correction,
         provenance=provenance(
             audit_amplification,
             {},

@@ -18,7 +18,7 @@ from evenhand._model import BoolArray, Exhibit, FloatArray, IntArray, Scalar
 from evenhand._table import write_csv
 from evenhand.audits.amplification.corpus import Corpus
 from evenhand.audits.amplification.findings import MIN_IMAGES, describe, difference, replicated
-from evenhand.audits.amplification.panel import Sums, corpus_blocks, panel, poisson_weights
+from evenhand.audits.amplification.panel import Sums, corpus_blocks, poisson_weights
 from evenhand.audits.amplification.prepare import Matched, open_sources, prepare
 from evenhand.audits.amplification.reading import Groups, Listed, Reading, Rule, Tagger
 from evenhand.audits.amplification.resampling import Judging
@@ -289,20 +289,24 @@ def _growth(prepared: Matched, outputs: Corpus, judging: Judging, weight: FloatA
     matrix, shape = blocks["train"]
     tied = sides(np.asarray(matrix.sum(axis=0)).reshape(shape))
     blocks["train"] = ((sparse.diags(weight) @ matrix).tocsr(), shape)
-    joint = panel(blocks | corpus_blocks(outputs, prepared.images, "out"))
+    joint = prepared.panel(blocks | corpus_blocks(outputs, prepared.images, "out"))
 
     def value(sums: Sums) -> FloatArray:
         return mean_amplification(shares(sums["train"]), shares(sums["out"]), tied)
 
-    point, images = float(value(joint.totals())[0]), outputs.naming()
+    point, images = float(value(joint.totals())[0]), prepared.naming(outputs)
     level, seed = judging.declared.level, judging.declared.seed
     if images < MIN_IMAGES or not np.isfinite(point):
-        why = f"only {images} images name a group" if images < MIN_IMAGES else "no item is left in both"
+        why = (
+            f"only {images} {prepared.unit}s name a group"
+            if images < MIN_IMAGES
+            else "no item is left in both"
+        )
         made = Inference(value=point, level=level, why_not=why)
     else:
         draws = poisson_weights(joint.images, judging.draws, seed)
         drawn = np.concatenate([value(joint.totals(w)) for w in draws])
-        method = "images resampled, sides of the training data as it is"
+        method = f"{prepared.unit}s resampled, sides of the training data as it is"
         made = replicated(point, drawn, images=images, level=level, method=method)
     measure = f"mean growth from the training data {name}"
-    return difference(measure, made, n=len(prepared.items.names), units={"image": images})
+    return difference(measure, made, n=len(prepared.items.names), units={prepared.unit: images})

@@ -154,7 +154,7 @@ def panel_of(
             f"Who is truly there is taken from {known}: {shared:,} images, matched by their ids.",
         )
     before = _sums_before(prepared, earlier["before"], sets["before"], how) if earlier else None
-    return panel(blocks), names, before
+    return prepared.panel(blocks), names, before
 
 
 def _sums_before(prepared: Matched, before: Corpus, sets: sparse.csr_matrix, how: Reading) -> Sums:

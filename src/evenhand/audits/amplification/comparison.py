@@ -19,7 +19,7 @@ from evenhand.audits.amplification.findings import (
     nothing_compared,
 )
 from evenhand.audits.amplification.leakage import Attackers, add_leakage
-from evenhand.audits.amplification.panel import exchangeable, panel
+from evenhand.audits.amplification.panel import exchangeable
 from evenhand.audits.amplification.prepare import Matched, truth_of
 from evenhand.audits.amplification.reading import Reading
 from evenhand.audits.amplification.resampling import Judging, Resampled, resample, resample_counts
@@ -96,10 +96,10 @@ def _nothing_compared(judging: Judging, analysis: Analysis, why: str) -> None:
 
 def _compare(prepared: Matched, outputs: Corpus, how: Reading, judging: Judging, analysis: Analysis) -> None:
     joint, names, before = panel_of(prepared, outputs, how, analysis)
-    images = min(corpus.naming() for corpus in (prepared.train, outputs))
+    images = min(prepared.naming(corpus) for corpus in (prepared.train, outputs))
     exact = exchangeable(prepared.train, outputs)
     done = resample(joint, judging, exact=exact, images=images, before=before)
-    done.groups = prepared.groups
+    done.groups, done.unit = prepared.groups, prepared.unit
     _conclude(done, prepared, judging, analysis, rule=how.rule)
     if truth_of(prepared) is None:
         _note_who_is_named(prepared, outputs, analysis)
@@ -142,9 +142,9 @@ def _groups_only(
     if truth is None:
         return
     blocks = image_blocks(prepared, truth, outputs, how)
-    joint = panel({k: v for k, v in blocks.items() if k in ("outcomes", "two_groups")})
+    joint = prepared.panel({k: v for k, v in blocks.items() if k in ("outcomes", "two_groups")})
     done = resample(joint, judging, exact=False, images=joint.images)
-    done.groups = prepared.groups
+    done.groups, done.unit = prepared.groups, prepared.unit
     analysis.findings += findings(done, judging, items=())
     analysis.exhibits["measures"] = show.measure_table(done)
     analysis.exhibits["outcomes"] = show.outcome_table(done.point["outcomes"][0], prepared.groups)
@@ -153,7 +153,7 @@ def _groups_only(
 def _note_separation(done: Resampled, prepared: Matched, analysis: Analysis) -> None:
     """Say in words when the items are too few to tell the model from one that amplifies nothing."""
     if done.images < MIN_IMAGES:
-        counted = f"Only {done.images} images name a group in both corpora"
+        counted = f"Only {done.images} {done.what}s name a group in both corpora"
         text = f"{counted}; that is too few for any interval, so nothing is concluded."
         analysis.note("few-images", text, warning=True)
         return

@@ -79,10 +79,6 @@ class Corpus:
         """(G,) rows of each group."""
         return np.asarray(self.member.sum(axis=0), dtype=float)
 
-    def naming(self) -> int:
-        """Images that name a group."""
-        return len(np.unique(self.images[self.member.any(axis=1)]))
-
 
 def gathering(of: IntArray, size: int) -> sparse.csr_matrix:
     """Sparse 0/1 (size, rows): a product with it adds the rows `of` each image up."""
@@ -304,26 +300,16 @@ def build(
 
 
 def annotation(source: RawCorpus, who: Who, items: Items, rule: Rule, image_of: IntArray) -> Corpus:
-    """People annotated in a table (a column that holds the groups' names), as the truth of outputs that are
-    captions.
+    """People annotated in a table beside captions: a column that holds the groups' names (or words for them),
+    or a 0/1 column for each.
 
     Items are the columns of their names; items without a column are unknown, so nothing is said about them.
 
     Raises:
         UsageError: `truth-groups` where no column holds the groups' names.
     """
+    named = _annotated_groups(source, who)
     table = source.needs_table("truth-groups", "no column with the names of the groups")
-    known_groups = {*who.names, "several"}
-    labels = (factor(table, column) for column in source.columns)
-    label = next((f for f in labels if len(f.levels) > 1 and known_groups.issuperset(f.levels)), None)
-    if label is None:
-        raise UsageError(
-            "truth-groups",
-            "no column of the truth holds the names of the groups",
-            given=", ".join(source.columns),
-            expected=f"a column with {' and '.join(who.names)}",
-        )
-    named = np.stack([label.is_level(g) for g in who.names], axis=1)
     known = [i in source.columns for i in items.names]
     found = np.zeros((len(named), len(items.names)), dtype=np.int32)
     for i in np.flatnonzero(known).tolist():
@@ -338,11 +324,53 @@ def annotation(source: RawCorpus, who: Who, items: Items, rule: Rule, image_of: 
     )
 
 
-def annotated_truth(sources: Mapping[str, RawCorpus]) -> RawCorpus | None:
-    """The truth, where it is a table of annotated people beside captions."""
-    truth = sources.get("truth")
-    beside = truth is not None and truth.kind == "labels" and sources["train"].kind == "captions"
-    return truth if beside else None
+def _annotated_groups(source: RawCorpus, who: Who) -> BoolArray:
+    """(rows, G): which groups each row of a table has."""
+    table = source.needs_table("truth-groups", "no column with the names of the groups")
+    if set(who.names) <= set(source.columns):
+        return np.stack([binary(table, name, source.name) for name in who.names], axis=1)
+    for column in source.columns:
+        label = factor(table, column)
+        groups = [_group_called(level, who) for level in label.levels]
+        if len(label.levels) > 1 and all(g is not None for g in groups):
+            of = np.array([[g == name for name in who.names] for g in groups])
+            return np.where((label.codes >= 0)[:, None], of[label.codes], False)
+    raise UsageError(
+        "truth-groups",
+        f"no column of the {source.name} holds the names of the groups",
+        given=", ".join(source.columns),
+        expected=f"a column with {' and '.join(who.names)} (or words for them), or a 0/1 column of each",
+    )
+
+
+def _group_called(level: str, who: Who) -> str | None:
+    """The group that a label of a table names, "several" for those that name more; None for another label."""
+    if level in (*who.names, "several"):
+        return level
+    words = {} if who.words is None else who.words.groups
+    return next((name for name, own in words.items() if level.strip().lower() in own), None)
+
+
+def annotated(sources: Mapping[str, RawCorpus]) -> dict[str, RawCorpus]:
+    """The tables of annotated people, where there are captions beside them."""
+    beside = any(source.kind == "captions" for source in sources.values())
+    return {name: s for name, s in sources.items() if beside and s.kind == "labels"}
+
+
+def annotated_items(tables: Sequence[RawCorpus], items: Items | None, who: Who) -> Items:
+    """The items of labels beside captions: those given, which must be columns, or every 0/1 column in common,
+    looked for in captions by its name.
+
+    Raises:
+        DataError: `missing-column`.
+    """
+    if items is None:
+        found = label_items(tables, None, replace(who, columns=(*who.columns, *who.names)))
+        return given_items([name for name in found.names])
+    for source in tables:
+        for name in items.names:
+            require(source.needs_table("items", "no columns of items"), name)
+    return items
 
 
 def image_indices(sources: Sequence[RawCorpus]) -> tuple[list[IntArray], int, bool]:

@@ -73,9 +73,8 @@ def replicated(
     usable = drawn[np.isfinite(drawn)]
     se = float(usable.std(ddof=1)) if len(usable) > 1 else float("nan")
     se = 0.0 if se < 1e-12 else float(np.hypot(se, missed))
-    of_images = {"units": {"image": images}}
     df = float(max(images - 1, 1))
-    return from_standard_error(value, se, df=df, level=level, method=method, detail=of_images)
+    return from_standard_error(value, se, df=df, level=level, method=method)
 
 
 def findings(done: Resampled, judging: Judging, *, items: Sequence[str]) -> list[Finding]:
@@ -119,7 +118,7 @@ def _aggregate(done: Resampled, summary: Aggregate, found: Inference, items: int
         group=second,
         reference=TRAIN if of_shares else "truth",
         n=items,
-        units={"image" if done.boot else "mention": done.images},
+        units={done.what: done.images},
     )
 
 
@@ -128,8 +127,7 @@ def _too_little(done: Resampled, summary: Aggregate, value: float, level: float)
     if not np.isfinite(summary.value):
         return Inference(level=level, why_not="no item has support in both corpora")
     if done.images < MIN_IMAGES:
-        unit = "images" if done.boot else "mentions"
-        why = f"only {done.images} {unit} name a group; an interval needs at least {MIN_IMAGES}"
+        why = f"only {done.images} {done.what}s name a group; an interval needs at least {MIN_IMAGES}"
         return Inference(value=value, level=level, why_not=why)
     if "outcomes" in summary.statistic.needs:
         named = int(done.point["outcomes"][0][:, :-1].sum())
@@ -146,7 +144,7 @@ def _inference(done: Resampled, summary: Aggregate, value: float, judging: Judgi
     made = replicated(
         value, summary.replicates, images=done.images, level=level, method=method, missed=missed
     )
-    return allowing_for(made, done.images, "image" if done.boot else "mention")
+    return allowing_for(made, done.images, done.what)
 
 
 def _thin(done: Resampled, summary: Aggregate, level: float) -> float:
@@ -216,7 +214,7 @@ def _beyond_null(done: Resampled, summary: Aggregate, judging: Judging, items: i
 
 
 def _resampled(done: Resampled) -> str:
-    return "images resampled" if done.boot else "mentions resampled"
+    return f"{done.what}s resampled"
 
 
 def _p_value(summary: Aggregate) -> float | None:
@@ -290,7 +288,7 @@ def item_inference(done: Resampled, g: int, i: int, level: float) -> Inference:
         p_value=tail(middle / se, None),
         se=se,
         level=level,
-        method="Agresti–Caffo with clustered, paired images" if done.boot else "Agresti–Caffo",
+        method=f"Agresti–Caffo with clustered, paired {done.what}s" if done.boot else "Agresti–Caffo",
     )
 
 
@@ -321,7 +319,7 @@ def item_findings(
         for g in range(1 if len(groups) == 2 else len(groups)):
             made = item_inference(done, g, i, declared.level)
             if done.images < MIN_IMAGES:
-                why = f"only {done.images} images name a group"
+                why = f"only {done.images} {done.what}s name a group"
                 made = Inference(value=made.value, level=declared.level, why_not=why)
             n, m = int(before[i]), int(after[i])
             change = difference(f"share of {groups[g]}", made, group=f"{item} in outputs", n=n + m)

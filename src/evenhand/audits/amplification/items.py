@@ -1,5 +1,5 @@
-"""Items from the captions themselves: the nouns and verbs most tied to each group, by part of speech and
-lemma.
+"""Items: those the user named, those the tables have, or those of the captions themselves: the nouns and
+verbs most tied to each group, by part of speech and lemma.
 
 Word *types* are tagged, each in a few of its captions, not every token: a thousandth of the work, and a type
 has one part of speech in captions nearly always.
@@ -8,17 +8,34 @@ has one part of speech in captions nearly always.
 from __future__ import annotations
 
 import importlib
+import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from evenhand._errors import UsageError
+from evenhand._analysis import Analysis
+from evenhand._encoding import decode
+from evenhand._errors import DataError, UsageError
 from evenhand._model import BoolArray, FloatArray
 from evenhand.audits.amplification.captions import Tokens, all_words, mentions
-from evenhand.audits.amplification.corpus import Items
-from evenhand.audits.amplification.reading import Reading, Tagger
+from evenhand.audits.amplification.corpus import (
+    Items,
+    Who,
+    annotated,
+    annotated_items,
+    given_items,
+    label_items,
+    listed_names,
+    members,
+    named_by,
+    read_items,
+)
+from evenhand.audits.amplification.reading import Listed, Reading, Tagger
+from evenhand.audits.amplification.sources import RawCorpus
 from evenhand.measures.association import log_odds
 from evenhand.terms.groups import GroupWords
 
@@ -222,3 +239,80 @@ def _most_tied(
             tied = places[np.argsort(-z[g, places], kind="stable")][: how.top_n]
             picked.update({p: float(z[g, p]) for p in tied.tolist() if z[g, p] > 0})
     return [keys[p] for p in sorted(picked, key=lambda p: (-picked[p], keys[p]))]
+
+
+# --- which items
+
+
+def items_of(
+    sources: Mapping[str, RawCorpus],
+    tokens: Mapping[str, Tokens],
+    who: Who,
+    how: Reading,
+    analysis: Analysis,
+) -> Items:
+    """The items that the user named, or that the tables have, or that are mined."""
+    listed = list(sources.values())
+    if not tokens:
+        skipped = replace(who, columns=(*who.columns, *(listed_names(how.units or None) or ())))
+        return label_items(listed, listed_names(how.items), skipped)
+    given = None if how.items is None else given_items(_from_file(how.items), plurals=how.plurals)
+    labels = [s for name, s in annotated(sources).items() if name != "truth"]
+    if labels:
+        _say_mixed(sources, labels, analysis)
+        return _without_groups(annotated_items(labels, given, who), who, analysis)
+    if given is not None:
+        return _without_groups(given, who, analysis)
+    named, _ = named_by(listed[0], tokens["train"], who)
+    member, _ = members(named, who.names, how.rule)
+    others = [t for name, t in tokens.items() if name != "train"]
+    items, notes = mined_items(tokens["train"], others, member, who.words, how)
+    for slug, text in notes:
+        analysis.note(slug, text, warning=slug == "no-tagger")
+    return items
+
+
+def _say_mixed(sources: Mapping[str, RawCorpus], labels: Sequence[RawCorpus], analysis: Analysis) -> None:
+    seen = " and ".join(s.name for s in labels)
+    told = " and ".join(s.name for s in sources.values() if s.kind == "captions")
+    analysis.note(
+        "labels-beside-captions",
+        f"The {seen} are labels, the {told} captions. A label says what is there, a caption what somebody"
+        " found worth saying: items that captions rarely mention, and people whom they leave out, differ"
+        " between the two whatever the model does. Captions by people of the same images, as training data,"
+        " would tell this apart.",
+        warning=True,
+    )
+
+
+def _from_file(items: Listed) -> Listed:
+    """The items of the file that is named; what names no file as it is."""
+    if not isinstance(items, str | os.PathLike):
+        return items
+    path = Path(items)
+    if path.suffix.lower() not in (".txt", ".json", ".csv") and not path.is_file():
+        return items
+    if not path.is_file():
+        raise DataError("no-such-file", "there is no such file of items", given=path)
+    return read_items(str(path), decode(path.read_bytes(), name=path.name))
+
+
+def _without_groups(items: Items, who: Who, analysis: Analysis) -> Items:
+    """Words that name a group are no item's synonyms (COCO's *person* lists man and woman): they would tie it
+    by themselves."""
+    if who.words is None:
+        return items
+    words = who.words.words()
+    given = dict(zip(items.names, items.forms, strict=True))
+    left = {name: tuple(f for f in forms if f not in words) for name, forms in given.items()}
+    cut = [name for name, forms in given.items() if len(left[name]) < len(forms)]
+    if cut:
+        analysis.note(
+            "items-name-groups",
+            "Words that name a group are not counted as mentions of an item: taken out of"
+            f" {', '.join(cut[:8])}.",
+        )
+    kept = [i for i, forms in enumerate(left.values()) if forms]
+    if not kept:
+        raise UsageError("items", "all items are words that name a group", given=", ".join(items.names[:8]))
+    return replace(items, forms=tuple(left.values())).only(kept)

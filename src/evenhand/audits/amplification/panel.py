@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-from evenhand._model import FloatArray
+from evenhand._model import FloatArray, IntArray
 from evenhand.audits.amplification.corpus import Corpus, gathering
 
 BLOCK = 50
@@ -30,7 +30,7 @@ class Panel:
     """Blocks of per-image counts side by side.
 
     Args:
-        columns: sparse CSR (K, images), only images that carry anything.
+        columns: sparse CSR (K, images), only images (or units of them) that carry anything.
         shapes: block → (where it begins, its shape).
         images: how many images there are.
     """
@@ -50,9 +50,15 @@ class Panel:
         }
 
 
-def panel(blocks: Blocks) -> Panel:
-    """Blocks as one panel."""
+def panel(blocks: Blocks, unit: IntArray | None = None) -> Panel:
+    """Blocks as one panel.
+
+    Args:
+        unit: (images,) codes, where images are summed by unit and units are what is resampled.
+    """
     joined = sparse.hstack([matrix for matrix, _ in blocks.values()]).tocsr()
+    if unit is not None:
+        joined = (gathering(unit, int(unit.max()) + 1) @ joined).tocsr()
     joined = joined[np.flatnonzero(np.diff(joined.indptr) > 0)]
     shapes: dict[str, tuple[int, tuple[int, ...]]] = {}
     at = 0

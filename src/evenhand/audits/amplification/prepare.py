@@ -3,37 +3,37 @@ support."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._encoding import decode
 from evenhand._errors import DataError, UsageError
 from evenhand._model import FloatArray
-from evenhand.audits.amplification.captions import Tokens, tokenise
+from evenhand.audits.amplification.captions import tokenise
 from evenhand.audits.amplification.corpus import (
     Corpus,
     Items,
     Who,
-    annotated_truth,
+    annotated,
     annotation,
     build,
-    given_items,
     grouping,
-    label_items,
-    listed_names,
     members,
-    named_by,
-    read_items,
 )
-from evenhand.audits.amplification.identity import agree, image_of, row_numbers
-from evenhand.audits.amplification.items import mined_items
-from evenhand.audits.amplification.reading import RULES, Listed, Reading
+from evenhand.audits.amplification.identity import (
+    Units,
+    agree,
+    image_of,
+    row_numbers,
+    units_of,
+    withhold_of_units,
+)
+from evenhand.audits.amplification.items import items_of
+from evenhand.audits.amplification.panel import Blocks, Panel, panel
+from evenhand.audits.amplification.reading import RULES, Reading
 from evenhand.audits.amplification.sources import RawCorpus, read_source
 
 CALLED = {"train": "training data", "before": "training data before balancing"}
@@ -51,7 +51,7 @@ class Matched:
         groups, items: what is left of them. images: how many there are in all. known: whether ids tell them
             apart.
         sources: as they were read. dropped: items left out.
-        who: how rows are told apart.
+        who: how rows are told apart. units: what images belong to, None where each is one.
     """
 
     corpora: dict[str, Corpus]
@@ -62,6 +62,21 @@ class Matched:
     sources: dict[str, RawCorpus]
     who: Who
     dropped: list[Dropped] = field(default_factory=list)
+    units: Units | None = None
+
+    @property
+    def unit(self) -> str:
+        """What is resampled."""
+        return "image" if self.units is None else self.units.name
+
+    def panel(self, blocks: Blocks) -> Panel:
+        """Blocks of counts of images as one panel, summed by unit."""
+        return panel(blocks, None if self.units is None else self.units.of)
+
+    def naming(self, corpus: Corpus) -> int:
+        """How many images, or units, name a group."""
+        images = np.unique(corpus.images[corpus.member.any(axis=1)])
+        return len(images) if self.units is None else len(np.unique(self.units.of[images]))
 
     @property
     def train(self) -> Corpus:
@@ -85,14 +100,14 @@ def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> 
         DataError: nobody is named, or one group only. UsageError: sources of different kinds.
     """
     listed = list(sources.values())
-    annotated = annotated_truth(sources)
-    alike = [s for s in listed if s is not annotated]
+    tables = annotated(sources)
+    alike = [s for name, s in sources.items() if name not in tables]
     if len({s.kind for s in alike}) > 1:
         raise UsageError(
             "mixed-kinds",
             "training data and outputs are of different kinds",
             given=", ".join(f"{s.name}: {s.kind}" for s in listed),
-            expected="captions with captions, labels with labels, counts with counts",
+            expected="captions or labels, or counts with counts",
         )
     if how.pool not in ("caption", "image"):
         raise UsageError("unknown-pool", "no such pool", given=how.pool, available=["caption", "image"])
@@ -103,14 +118,14 @@ def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> 
     who = grouping(how.groups, alike, plurals=how.plurals)
     tokens = {name: tokenise(s.texts) for name, s in sources.items() if s.kind == "captions"}
     indices, images, known = image_of(sources)
-    items = _items(sources, tokens, who, how, analysis)
+    items = items_of(sources, tokens, who, how, analysis)
     corpora = {
         name: build(s, who, items, how, indices[name], tokens.get(name))
         for name, s in sources.items()
-        if s is not annotated
+        if name not in tables
     }
-    if annotated is not None:
-        corpora["truth"] = annotation(annotated, who, items, how.rule, indices["truth"])
+    corpora |= {name: annotation(s, who, items, how.rule, indices[name]) for name, s in tables.items()}
+    corpora = {name: corpora[name] for name in sources}
     _note_reading(sources, corpora, who, how, analysis)
     prepared = Matched(
         corpora=corpora,
@@ -121,65 +136,16 @@ def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> 
         sources=sources,
         who=who,
     )
-    _check_identity(prepared, how, analysis)
+    moved = _check_identity(prepared, how, analysis)
+    places = {n: index + (images if n in moved else 0) for n, index in indices.items()}
+    if how.units:
+        prepared.units = units_of(how.units, sources, places, prepared.images, analysis)
+    elif how.units is None:
+        withhold_of_units(sources, indices, who.columns, analysis)
     _match(prepared, how, analysis)
     _drop_groups(prepared, analysis)
     _drop_items(prepared, how, analysis)
     return prepared
-
-
-def _items(
-    sources: Mapping[str, RawCorpus],
-    tokens: Mapping[str, Tokens],
-    who: Who,
-    how: Reading,
-    analysis: Analysis,
-) -> Items:
-    listed = list(sources.values())
-    if listed[0].kind == "labels":
-        return label_items(listed, listed_names(how.items), who)
-    if how.items is not None:
-        return _without_groups(given_items(_from_file(how.items), plurals=how.plurals), who, analysis)
-    named, _ = named_by(listed[0], tokens["train"], who)
-    member, _ = members(named, who.names, how.rule)
-    others = [t for name, t in tokens.items() if name != "train"]
-    items, notes = mined_items(tokens["train"], others, member, who.words, how)
-    for slug, text in notes:
-        analysis.note(slug, text, warning=slug == "no-tagger")
-    return items
-
-
-def _from_file(items: Listed) -> Listed:
-    """The items of the file that is named; what names no file as it is."""
-    if not isinstance(items, str | os.PathLike):
-        return items
-    path = Path(items)
-    if path.suffix.lower() not in (".txt", ".json", ".csv") and not path.is_file():
-        return items
-    if not path.is_file():
-        raise DataError("no-such-file", "there is no such file of items", given=path)
-    return read_items(str(path), decode(path.read_bytes(), name=path.name))
-
-
-def _without_groups(items: Items, who: Who, analysis: Analysis) -> Items:
-    """Words that name a group are no item's synonyms (COCO's *person* lists man and woman): they would tie it
-    by themselves."""
-    if who.words is None:
-        return items
-    words = who.words.words()
-    given = dict(zip(items.names, items.forms, strict=True))
-    left = {name: tuple(f for f in forms if f not in words) for name, forms in given.items()}
-    cut = [name for name, forms in given.items() if len(left[name]) < len(forms)]
-    if cut:
-        analysis.note(
-            "items-name-groups",
-            "Words that name a group are not counted as mentions of an item: taken out of"
-            f" {', '.join(cut[:8])}.",
-        )
-    kept = [i for i, forms in enumerate(left.values()) if forms]
-    if not kept:
-        raise UsageError("items", "all items are words that name a group", given=", ".join(items.names[:8]))
-    return replace(items, forms=tuple(left.values())).only(kept)
 
 
 def _note_reading(
@@ -216,15 +182,15 @@ def _note_reading(
         )
 
 
-def _check_identity(prepared: Matched, how: Reading, analysis: Analysis) -> None:
+def _check_identity(prepared: Matched, how: Reading, analysis: Analysis) -> Sequence[str]:
     """Row numbers in two files make no pair of images: they are taken for one image where the user says so,
-    or where what is said of the two agrees more than by chance."""
+    or where what is said of the two agrees more than by chance. Which corpora got images of their own."""
     outputs, train = prepared.outputs, prepared.train
     if outputs is None or not prepared.known or how.id is not None:
-        return
+        return ()
     both = ("train", "outputs")
     if not all(row_numbers(prepared.sources[name].ids or ()) for name in both) or agree(train, outputs):
-        return
+        return ()
     apart = [name for name in ("train", "before") if name in prepared.corpora]
     for name in apart:
         corpus = prepared.corpora[name]
@@ -237,6 +203,7 @@ def _check_identity(prepared: Matched, how: Reading, analysis: Analysis) -> None
         " (--id).",
         warning=True,
     )
+    return apart
 
 
 def _match(prepared: Matched, how: Reading, analysis: Analysis) -> None:

@@ -39,3 +39,4 @@ class Reading:
     top_n: int = 25
     tagger: Tagger | str | None = None
     match: str = "auto"
+    units: str | Literal[False] | None = None

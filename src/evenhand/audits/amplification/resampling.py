@@ -96,8 +96,8 @@ class Resampled:
     Args:
         point: sums of the sample. summaries: by statistic. before, after: replicates of the shares (draws, G,
             I).
-        images: images that name a group, in the scarcer corpus. boot: whether images were resampled.
-        groups: names, in the order of the tables.
+        images: images (or units of them) that name a group, in the scarcer corpus. boot: whether these were
+            resampled. groups: names, in the order of the tables. unit: what was resampled.
     """
 
     point: Sums
@@ -107,6 +107,12 @@ class Resampled:
     images: int = 0
     boot: bool = True
     groups: Sequence[str] = ()
+    unit: str = "image"
+
+    @property
+    def what(self) -> str:
+        """What one piece of evidence is."""
+        return self.unit if self.boot else "mention"
 
 
 def resample(

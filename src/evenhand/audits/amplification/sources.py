@@ -29,11 +29,12 @@ ID_COLUMNS = (
     *("image_id", "image", "imgid", "img_id", "cocoid", "file_name", "filename"),
     *("id", "person_id", "row_id"),
 )
-ITEM_COLUMNS = ("item", "object", "verb", "word", "activity")
+ITEM_COLUMNS = ("item", "object", "verb", "word", "activity", "prompt")
+LONG_GROUPS = ("group", "gender", "sex", "race")
 EXPECTED = (
     "COCO captions {annotations: [{image_id, caption}]}, a list of {image_id, caption}, {image_id: caption or"
     " captions},"
-    " a list of texts, or Karpathy's {images: [{cocoid, sentences: [{raw}]}]}"
+    " a list of texts or of lists of texts, or Karpathy's {images: [{cocoid, sentences: [{raw}]}]}"
 )
 
 
@@ -111,6 +112,8 @@ def read_source(
     caption = None if labels else _column(table, text, TEXT_COLUMNS)
     if caption is None and not labels and _column(table, None, ITEM_COLUMNS) is not None:
         return RawCorpus(name=name, kind="counts", table=table, digest=digest)
+    if caption is not None:
+        table = _a_caption_a_row(table, caption)
     texts = [] if caption is None else _texts(require(table, caption).to_pylist(), name, caption)
     known = _column(table, id, ID_COLUMNS)
     ids = None if known is None else _ids(table, known)
@@ -127,6 +130,23 @@ def read_source(
             hint=f"the ids were read from the column {known!r}; name another with id= (--id)",
         )
     return replace(read, kind="labels")
+
+
+def _a_caption_a_row(table: pa.Table, column: str) -> pa.Table:
+    """A table whose rows hold lists of captions as one with a row each; without ids the rows are images."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as types
+
+    kind = require(table, column).type
+    if not (types.is_list(kind) or types.is_large_list(kind)):
+        return table
+    lists = table.column(column).combine_chunks()
+    of = pc.list_parent_indices(lists)
+    if _column(table, None, ID_COLUMNS) is None:
+        table = table.append_column("image_id", pa.array([str(i) for i in range(table.num_rows)]))
+    place = table.column_names.index(column)
+    return table.take(of).set_column(place, column, pc.list_flatten(lists))
 
 
 def _open(path: Path) -> object:
@@ -157,6 +177,9 @@ def _shape_of(source: object, name: str, text: str | None, id: str | None) -> _S
         return None  # a table of records
     if any(isinstance(row, str) for row in source):
         return _Shape(None, source, "row")
+    if all(isinstance(row, list | tuple) for row in source):
+        pairs = [(str(k), caption) for k, listed in enumerate(source) for caption in listed]
+        return _Shape([p[0] for p in pairs], [p[1] for p in pairs], "row")
     raise _unknown_shape(name, type(source[0]).__name__)
 
 
@@ -291,8 +314,8 @@ def binary_columns(table: pa.Table, without: Iterable[str]) -> list[str]:
 
 
 def count_table(source: RawCorpus, groups: Sequence[str] | None) -> tuple[list[str], list[str], FloatArray]:
-    """(items, groups, counts (G, I)) of a table of counts: item, group, count; or item and one column a
-    group.
+    """(items, groups, counts (G, I)) of a table of counts: item, group, count; item, group with a row for
+    each mention (a prompt and who its picture shows); or item and one column a group.
 
     Raises:
         DataError: counts that are missing, negative or not whole; an item listed twice. UsageError: no group
@@ -301,10 +324,12 @@ def count_table(source: RawCorpus, groups: Sequence[str] | None) -> tuple[list[s
     table = source.needs_table("counts", "no table of counts")
     item = _column(table, None, ITEM_COLUMNS) or ""
     items = [str(i) for i in factor(table, item)]
-    if {"group", "count"} <= set(table.column_names):
-        group = factor(table, "group")
-        names = list(groups or group.levels)
-        values = _whole(numbers(table, "count"), source.name, "count")
+    column = next((c for c in (*(groups or ())[:1], *LONG_GROUPS) if c in table.column_names), None)
+    if column is not None and not _numeric(table, column):
+        group = factor(table, column)
+        names = list(group.levels if not groups or groups[0] == column else groups)
+        count = "count" if "count" in table.column_names else None
+        values = np.ones(len(items)) if count is None else _whole(numbers(table, count), source.name, count)
         ordered = list(dict.fromkeys(items))
         counts = np.zeros((len(names), len(ordered)))
         place = {i: k for k, i in enumerate(ordered)}

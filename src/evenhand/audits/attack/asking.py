@@ -3,6 +3,7 @@ stability."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from evenhand._store import Journal
 from evenhand.plans.goal import Goal
 from evenhand.subjects import Budgeted, Limited
 from evenhand.subjects import subject as subject_of
-from evenhand.subjects.cached import Reused
+from evenhand.subjects.cached import UNASKED, Reused
 from evenhand.subjects.python import PythonSubject
 
 AGAIN = 25
@@ -35,6 +36,7 @@ class Asking:
     batch_size: int
     executor: Executor | None
     progress: Progress | None
+    asks: bool = True
     asked: int = 0
     failed: int = 0
     stopped: str | None = None
@@ -42,7 +44,7 @@ class Asking:
     reused: Reused = field(default_factory=Reused)
 
     def run(self, plan: Plan, *, fresh: bool = False, keep: Sequence[str] | None = ()) -> Asked:
-        """Runs a plan; `fresh` asks past the journal."""
+        """Runs a plan; `fresh` asks a second time what was answered before."""
         before, failed = self.asked, self.failed
 
         def told(done: int, wrong: int) -> None:
@@ -51,21 +53,41 @@ class Asking:
                 self.progress(self.asked, self.failed)
 
         found = ask(
-            plan,
+            plan if self.asks else self._within(plan),
             self.subject,
             executor=self.executor,
-            journal=None if fresh else self.journal,
+            journal=self.journal,
             repeats=self.repeats,
             batch_size=self.batch_size,
             keep=keep,
             progress=told,
+            asks=self.asks,
+            again=fresh,
         )
         self.stopped = self.stopped or found.stopped
         self.reused.join(found.reused)
+        self.asked -= found.failures[UNASKED]
+        self.failed -= found.failures[UNASKED]
         for reason, n in found.failures.items():
-            if not reason.startswith("not asked"):
+            if reason != UNASKED and not reason.startswith("not asked"):
                 self.reasons[reason] = self.reasons.get(reason, 0) + n
         return found
+
+    def _within(self, plan: Plan) -> Plan:
+        """As far as the answers that are there lead: what comes next depends on those that are not."""
+        with contextlib.closing(plan), contextlib.suppress(StopIteration):
+            probes = next(plan)
+            while True:
+                replies = yield probes
+                lacking = sum(reason == UNASKED for reason in replies.errors.values())
+                if lacking:
+                    self.stopped = (
+                        f"read as they are now, the answers lead to {lacking:,} texts that were never asked,"
+                        " and nothing is asked; the same command without --rescore asks them and whatever"
+                        " they lead to"
+                    )
+                    return
+                probes = plan.send(replies)
 
     def columns(self, texts: list[str], *, fresh: bool = False) -> dict[str, FloatArray]:
         """All scores of texts, equal ones asked once, the mean over repeats."""
@@ -88,7 +110,7 @@ class Asking:
         return made
 
     def unstable(self, texts: list[str], goal: Goal, analysis: Analysis) -> bool:
-        """Asks some texts a second time, past the journal; notes differing answers. Whether labels differ."""
+        """Asks some texts a second time; notes differing answers. Whether any answer differs."""
         rows = np.flatnonzero(np.isfinite(goal.base).all(axis=1))
         rows = rows[np.linspace(0, len(rows) - 1, min(AGAIN, len(rows))).astype(int)] if len(rows) else rows
         if not len(rows) or self.stopped is not None:
@@ -96,6 +118,15 @@ class Asking:
         try:
             columns = self.columns([texts[r] for r in rows.tolist()], fresh=True)
         except EvenhandError:
+            return False
+        if self.stopped is not None and not self.asks:
+            self.stopped = None
+            analysis.note(
+                "not-asked-twice",
+                "Whether the subject answers the same question the same way is not known: no second answer to"
+                " any text is in the journal, and nothing is asked.",
+                warning=True,
+            )
             return False
         missing = np.full(len(rows), np.nan)
         now = np.column_stack([columns.get(name, missing) for name in goal.names])

@@ -81,6 +81,7 @@ def attack(
     fold_case: bool = False,
     subject_version: str | None = None,
     journal: str | os.PathLike[str] | Journal | None = None,
+    rescore: bool = False,
     repeats: int = 1,
     batch_size: int = 1_000,
     budget: int | None = None,
@@ -148,6 +149,8 @@ def attack(
         subject_version: version of the model, where its id does not say it. Replies of your own code are used
             again by a later run only with one.
         journal: file with replies that arrived earlier; they are not asked again.
+        rescore: ask nothing: read the answers in the journal again. As far as they lead to texts that were
+            asked.
         repeats: identical calls on purpose, for subjects that answer differently each time.
         batch_size: inputs in one call of the subject.
         budget: most inputs to ask. Of all runs on one journal together.
@@ -216,7 +219,7 @@ def attack(
     )
     chosen = attacked_subject(versioned(subject, subject_version), labels, budget, rate)
     with opened(journal) as kept:
-        asking = Asking(chosen, kept, repeats, batch_size, executor, progress)
+        asking = Asking(chosen, kept, repeats, batch_size, executor, progress, asks=not rescore)
         return pursue(attack, course, asking, declared)
 
 

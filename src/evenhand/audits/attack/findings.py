@@ -64,11 +64,12 @@ class Attacked:
 
 
 class _Claim(NamedTuple):
-    """A claim, its test, and the same test on unseen texts."""
+    """A claim, its test, the same test on unseen texts, and the share of texts that were flipped at all."""
 
     item: Evidence
     excess: Excess
     check: Excess | None
+    flipped: float
 
 
 def add_findings(attacked: Sequence[Attacked], declared: Declared, analysis: Analysis) -> None:
@@ -91,14 +92,14 @@ def add_findings(attacked: Sequence[Attacked], declared: Declared, analysis: Ana
 
 
 def _judged(claims: Sequence[_Claim], family: str, declared: Declared) -> list[Finding]:
-    excess_of = {_key(claim.item): claim.excess for claim in claims}
+    of = {_key(claim.item): claim for claim in claims}
     judged = judge(
         [claim.item for claim in claims],
         tolerance=declared.tolerance[EXCESS],
         family=family,
         correction=declared.correction,
         primary=family == PRIMARY,
-        say=lambda finding: _sentence(finding, excess_of[_key(finding)]),
+        say=lambda finding: _sentence(finding, of[_key(finding)]),
     )
     return [_confirmed(f, claim.excess, claim.check) for f, claim in zip(judged, claims, strict=True)]
 
@@ -134,6 +135,8 @@ def _claims(
         # One side may push texts into a label and the other out of it: over all texts that cancels.
         tests = {**(apart if several else {}), ASYMMETRY: asymmetry, **tests}
     between = " / ".join(names), f"{len(one.field.placebos.directions)} placebo directions", given
+    tried = records.open[0] & one.texts
+    flipped = float(np.sum(records.won[0] & tried) / max(np.sum(tried), 1))
     for measure, test in tests.items():
         excess = test(records.won, records.open, one.texts, level=level, units=one.units)
         n = int(excess.inference.detail.get("texts", 0))
@@ -145,11 +148,12 @@ def _claims(
         if found.low is not None:
             found = interval_at(found, level)
         yield _Claim(
-            _made(measure, EXCESS, between, found, units, partial(interval_at, found)), excess, check
+            _made(measure, EXCESS, between, found, units, partial(interval_at, found)), excess, check, flipped
         )
 
 
-def _sentence(finding: Finding, excess: Excess) -> str:
+def _sentence(finding: Finding, claim: _Claim) -> str:
+    excess = claim.excess
     e, verdict, interval = finding.estimate, finding.verdict, interval_said(finding, scale=100, digits=1)
     if e.value is None or interval is None or finding.tolerance is None:
         return f"No conclusion: {e.why_not}."
@@ -166,7 +170,13 @@ def _sentence(finding: Finding, excess: Excess) -> str:
         less = "less" if e.value < 0 else "more"
         return f"{start}: {less} than random directions do; whether by more than {points} is not settled."
     if verdict == "within tolerance":
-        return f"{start}: whatever the true excess is, it is below {points}."
+        toothless = ""
+        if claim.flipped < finding.tolerance[1]:
+            share = 100 * claim.flipped
+            toothless = (
+                f" That tolerance exceeds the whole flip rate, {share:.1f} %: this verdict says little."
+            )
+        return f"{start}: whatever the true excess is, it is below {points}.{toothless}"
     low, high = finding.simultaneous or (-1.0, 1.0)
     if not low <= 0 <= high and e.p_adjusted is not None:
         coarse = f"the rank among {len(excess.placebos)} placebos gives an adjusted p of {e.p_adjusted:.2g}"

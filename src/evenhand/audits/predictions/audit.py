@@ -37,6 +37,7 @@ from evenhand.audits.predictions.practice.law import check_law
 from evenhand.audits.predictions.published.tables import Published, published_tables, read_all
 from evenhand.audits.predictions.regression import numbers
 from evenhand.audits.predictions.roles import (
+    Chances,
     Column,
     Columns,
     Fitted,
@@ -79,6 +80,7 @@ def audit_predictions(
     first: First = "highest",
     published: Any = None,
     features: Sequence[str] | None = None,
+    probabilities: Chances | None = None,
     missing: Missing = "drop",
     min_group: int = 1,
     quantiles: Sequence[float] = QUANTILES,
@@ -140,6 +142,9 @@ def audit_predictions(
             tests and the bounds for people of unknown category are added. `groups`, `count` and `y_pred` may
             name the columns of categories, applicants and selected.
         features: columns that a fitted model is asked with, where it does not name its own.
+        probabilities: chances of each group, where groups are known by chances only, e.g. of race by name
+            and address. ``{"race": {"white": "p_white", "black": "p_black"}}``: group → column of numbers
+            that add up to 1 in each row; given instead of `groups`.
         missing: rows without a group: drop (and count), error, or group (a group of their own).
         min_group: rows below which a group is not compared; it is named, and counted among everyone.
         quantiles: selection thresholds, as quantiles of all predictions.
@@ -205,12 +210,12 @@ def audit_predictions(
         search=search,
         interval=interval,
         features=features,
+        probabilities=probabilities or {},
     )
     _check(options, roles, published)
     given, chosen = _given(published, data, roles, intake, options, task)
-    named = given.named
     declared = Declared(
-        reference=references(reference, named),
+        reference=references(reference, given.named),
         tolerance=tolerances(tolerance, chosen),
         primary=named_primary(primary),
         level=level,
@@ -273,7 +278,7 @@ def _counted(
 
 def _told(given: Input | Published, task: Task, options: Options, declared: Declared) -> dict[str, Any]:
     """What was asked, as the result keeps it."""
-    roles = {k: v for k, v in asdict(given.named).items() if k != "of_second"}
+    roles = {k: v for k, v in asdict(given.named).items() if k not in ("of_second", "chances")}
     if isinstance(given, Published):
         roles["published"] = [table.source for table in given.tables]
     return roles | {

@@ -16,6 +16,7 @@ from evenhand._labels import Grouped, Label
 from evenhand._model import BoolArray, Factor, FloatArray, IntArray
 from evenhand.audits.predictions.rows import Chosen, Rows
 from evenhand.measures.regression import TERMS, selected_term, term_matrix
+from evenhand.stats.group_chances import Chanced
 from evenhand.stats.grouped_order import Ordered, distinct, in_order, scores_of
 from evenhand.stats.histogram import Scores, ordered_quantile
 from evenhand.stats.missing_groups import Unlabelled
@@ -66,8 +67,8 @@ class Cell:
 
     @property
     def n(self) -> int:
-        """Rows."""
-        return self.moments.n
+        """Rows; how many are to be expected where groups are known by chances only."""
+        return round(self.moments.weight) if isinstance(self.unlabelled, Chanced) else self.moments.n
 
     def beside(self, rest: Loose) -> Self:
         """The cell, with the rows that may be of its group too."""
@@ -89,7 +90,7 @@ class Counted:
     Args:
         columns: name → (n,). weight: (n,) or None. unit: (n,) codes, where rows belong to units.
         ordered: the predictions in ascending order with the codes `by`, where they have been sorted; rows
-            without a code have the next free one.
+            without a code have the next free one. chances: of every group, where they are known by chances.
     """
 
     scale: Scale
@@ -98,6 +99,7 @@ class Counted:
     unit: IntArray | None = None
     ordered: Ordered | None = None
     by: IntArray | None = None
+    chances: FloatArray | None = None
 
     @cached_property
     def terms(self) -> FloatArray:
@@ -165,6 +167,7 @@ def prepare(rows: Rows, quantiles: Sequence[float], *, top: float = 0.8, cells: 
         unit=rows.unit,
         ordered=ordered,
         by=first.codes,
+        chances=rows.chances,
     )
 
 
@@ -220,9 +223,8 @@ def cells_of(
 
 
 def loose_of(made: Counted, groups: Grouped, within: BoolArray | None = None) -> Loose:
-    """The rows whose level is not known."""
-    unknown = groups.factor.codes < 0
-    rows = np.flatnonzero(unknown if within is None else unknown & within)
+    """The rows whose level is not known, or known by chances only."""
+    rows = doubtful(groups, made.chances, within)
     if not len(rows):
         return {}
     found = Unlabelled(
@@ -233,7 +235,22 @@ def loose_of(made: Counted, groups: Grouped, within: BoolArray | None = None) ->
         unit=None if made.unit is None else made.unit[rows],
         top=made.in_top[rows],
     )
-    return {"": found}
+    return {"": with_chances(found, groups, made.chances, rows)}
+
+
+def doubtful(groups: Grouped, chances: FloatArray | None, within: BoolArray | None) -> npt.NDArray[np.intp]:
+    """The rows without a level; all rows, where levels are known by chances only."""
+    some = groups.factor.codes < 0 if chances is None else np.ones(len(chances), dtype=bool)
+    return np.flatnonzero(some if within is None else some & within)
+
+
+def with_chances(
+    found: Unlabelled, groups: Grouped, chances: FloatArray | None, rows: npt.NDArray[np.intp]
+) -> Unlabelled:
+    """The rows with their chances, where they have any."""
+    if chances is None:
+        return found
+    return Chanced(**vars(found), levels=groups.factor.levels, chances=chances[rows])
 
 
 def cell(made: Counted, rows: npt.NDArray[np.intp], label: Label) -> Cell:

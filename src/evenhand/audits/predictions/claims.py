@@ -12,12 +12,14 @@ import numpy as np
 
 from evenhand._compare import Claim, Spread, claim_of
 from evenhand._declared import Declared
+from evenhand._estimate import by_chance, over
 from evenhand.audits.predictions.cells import Cell, Scale
 from evenhand.audits.predictions.class_cells import ClassCell
 from evenhand.measures import classification as labels
 from evenhand.measures import regression as numbers
 from evenhand.measures.contrasts import counts_of, difference, hits, log_rate, log_share, share_gap
-from evenhand.measures.row import Measure, compare, statistic
+from evenhand.measures.row import Gaps, Measure, compare, null_of, statistic
+from evenhand.stats.group_chances import Chanced
 from evenhand.stats.interval import Inference
 from evenhand.stats.missing_groups import Bounded
 from evenhand.stats.moments import Moments, estimate
@@ -135,8 +137,7 @@ def problem_of(row: Measure, a: Cell, b: Cell, *, top: bool = False) -> Bounded 
     """What rows without a group can make of a measure; None where there are none, or where it is no smooth
     function of the sums."""
     rest = a.unlabelled or b.unlabelled
-    smooth = row.together is not None or row.of is not None or row.hits is not None
-    if rest is None or rest.terms is None or not smooth or not set(row.terms) <= set(rest.names):
+    if rest is None or rest.terms is None or not is_smooth(row, rest.names):
         return None
     if top and rest.top is not None:
         rest = rest.only(rest.top)
@@ -148,9 +149,14 @@ def problem_of(row: Measure, a: Cell, b: Cell, *, top: bool = False) -> Bounded 
 
 def _spread(row: Measure, a: C, b: C, *, top: bool = False) -> Spread[C] | None:
     """The two sides with the rows without a group put into them, at the lowest and the highest."""
-    rest, problem = a.unlabelled or b.unlabelled, problem_of(row, a, b, top=top)
+    rest = a.unlabelled or b.unlabelled
     if rest is None:
         return None
+    if row.join is not None and a.moments.units is None and b.moments.units is None:
+        return _of_parts(row, row.join, a, b)
+    if isinstance(rest, Chanced):
+        return _either_way(row, a, b, rest, top=top)
+    problem = problem_of(row, a, b, top=top)
     if problem is None:
         return Spread(rows=rest.n)
     if not problem.rest.n:
@@ -166,6 +172,59 @@ def _spread(row: Measure, a: C, b: C, *, top: bool = False) -> Spread[C] | None:
         ]
         ends.append((moved[0], moved[1]))
     return Spread(rows=problem.rest.n, low=ends[0], high=ends[1])
+
+
+def _of_parts(row: Measure, join: Callable[[Gaps, float], Inference], a: C, b: C) -> Spread[C] | None:
+    """What the gaps of two measures become together, each over all that it may be by itself.
+
+    The two may not be at their worst at once, so this holds, and is wider than need be.
+    """
+    found = [_spread(part, a, b) for part in row.parts]
+    known = [s for s in found if s is not None]
+    if not known:
+        return None
+    rows, doubt = max(s.rows for s in known), known[0].doubt
+    if any(s.low is None or s.high is None for s in known):
+        return Spread(rows=rows, doubt=doubt)
+    # Of each part the pair whose groups are known, the one with the lowest gap, the one with the highest.
+    ends = [[(a, b), (s and s.low) or (a, b), (s and s.high) or (a, b)] for s in found]
+
+    def gap(k: int, end: int, at: float) -> Inference:
+        return compare(row.parts[k], *ends[k][end], level=at, seed=0)
+
+    def both(end: int, at: float) -> tuple[Inference, Inference]:
+        return gap(0, end, at), gap(1, end, at)
+
+    def all_of(k: int, at: float) -> Inference:
+        known, lowest, highest = (gap(k, end, at) for end in range(3))
+        return over(known, lowest, highest, null_of(row.parts[k].contrast))
+
+    def whole(level: float) -> Inference:
+        if not row.rises:
+            return join(lambda at: (all_of(0, at), all_of(1, at)), level)
+        known, lowest, highest = (join(partial(both, end), level) for end in range(3))
+        return over(known, lowest, highest, null_of(row.contrast))
+
+    return Spread(rows=rows, doubt=doubt, whole=whole)
+
+
+def is_smooth(row: Measure, names: Collection[str]) -> bool:
+    """Whether a measure is a smooth function of the sums of these terms."""
+    smooth = row.together is not None or row.of is not None or row.hits is not None
+    return smooth and set(row.terms) <= set(names)
+
+
+def _either_way(row: Measure, a: C, b: C, rest: Chanced, *, top: bool) -> Spread[C]:
+    """The two sides with chances of groups corrected for misclassification, beside them as weights."""
+    found = None
+    if is_smooth(row, rest.names):
+        found = rest.corrected(a.label.level, b.label.level, rest.top if top else None)
+    if found is None:
+        return Spread(rows=rest.people, doubt=by_chance)
+    one, two = (
+        replace(c, top=m) if top else replace(c, moments=m) for c, m in zip((a, b), found, strict=True)
+    )
+    return Spread(rows=rest.people, doubt=by_chance, low=(one, two), high=(one, two))
 
 
 def _spread_of_top(row: Measure, a: Cell, b: Cell) -> Spread[Cell] | None:

@@ -15,7 +15,16 @@ from evenhand._labels import Attribute, Grouped, Label, groupings
 from evenhand._model import BoolArray, FloatArray, IntArray
 from evenhand._vocabulary import Positive, Vocabulary, reconciled
 from evenhand.audits.predictions.batches import Large, batches, numbers_only
-from evenhand.audits.predictions.cells import BINS, EVERYONE, Cell, Loose, bin_of, scores_at
+from evenhand.audits.predictions.cells import (
+    BINS,
+    EVERYONE,
+    Cell,
+    Loose,
+    bin_of,
+    doubtful,
+    scores_at,
+    with_chances,
+)
 from evenhand.audits.predictions.roles import Intake, Named
 from evenhand.audits.predictions.rows import Chosen, Rows, check_weights, rows_by_level
 from evenhand.audits.predictions.sources import Cells, Finds, Source, Stratum, in_memory, summed, within_of
@@ -412,17 +421,17 @@ def _classes(
 def _loose(
     rows: Rows, columns: Mapping[str, Mapping[str, FloatArray]], groups: Grouped, at: Stratum
 ) -> dict[str, Unlabelled]:
-    """Of each class the rows whose level is not known."""
-    unknown, within = groups.factor.codes < 0, within_of(rows, at)
-    chosen = np.flatnonzero(unknown if within is None else unknown & within)
+    """Of each class the rows whose level is not known, or known by chances only."""
+    chosen = doubtful(groups, rows.chances, within_of(rows, at))
     found = {}
     for name, own in columns.items() if len(chosen) else ():
         names, terms = class_terms({k: v[chosen] for k, v in own.items()})
-        found[name] = Unlabelled(
+        made = Unlabelled(
             names=tuple(names),
             n=len(chosen),
             terms=terms,
             weight=None if rows.weight is None else rows.weight[chosen],
             unit=None if rows.unit is None else rows.unit[chosen],
         )
+        found[name] = with_chances(made, groups, rows.chances, chosen)
     return found

@@ -32,7 +32,7 @@ from evenhand.audits.predictions.roles import (
 )
 from evenhand.audits.predictions.rows import Rows, rows_of
 from evenhand.audits.predictions.sources import Numbers, Source
-from evenhand.audits.predictions.units import in_units, withhold_of_copies
+from evenhand.audits.predictions.units import by_chances, check_chances, in_units, withhold_of_copies
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +79,8 @@ class Input:
     def _rows(self, *, labels: bool) -> Rows:
         how = self.intake
         rows = rows_of(self.table, self.named, missing=how.missing, analysis=how.analysis, labels=labels)
-        return in_units(rows, self.named.unit, how.analysis)
+        rows = in_units(rows, self.named.unit, how.analysis)
+        return by_chances(rows, self.named, how.analysis) if self.named.chances else rows
 
     def rows(self, *, labels: bool = False) -> Rows:
         """The validated rows in memory."""
@@ -122,7 +123,7 @@ class Input:
 
     def counts_of(self, rows: Rows) -> dict[str, int]:
         """The same, of rows in memory."""
-        return {"rows": len(rows) + rows.dropped, "used": len(rows), "left out": rows.dropped}
+        return {"rows": rows.people + rows.dropped, "used": rows.people, "left out": rows.dropped}
 
     def digest(self, data: Any) -> str:
         """Of a file's bytes, or of a table that is not too long."""
@@ -139,6 +140,7 @@ def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
     Raises:
         DataError, UsageError: as `gather`; `streamed`.
     """
+    check_chances(roles, crossing=intake.crossing)
     large = large_file(data)
     if large is not None and _plain(roles):
         made = Input(named=_names(large, roles), table=None, large=large, intake=intake)
@@ -150,6 +152,8 @@ def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
             raise made.not_streamed("a search for subgroups (--search)")
         if roles.count is not None:
             raise made.not_streamed("a table of counts (--count)")
+        if roles.probabilities:
+            raise made.not_streamed("an audit by chances of groups (--probability)")
         return made
     whole, named = gather(data, roles, everything=True)
     if named.count is not None:
@@ -212,7 +216,7 @@ def _names(large: Large, roles: Roles) -> Named:
             raise DataError("duplicate-columns", "column names must be unique", given=name)
         if name not in available:
             raise DataError("missing-column", f"there is no column {name!r}", given=name, available=available)
-    if not named.groups:
+    if not (named.groups or roles.probabilities):
         raise UsageError(
             "no-groups", "an audit compares groups, and none is named", hint="name one with groups= (--group)"
         )

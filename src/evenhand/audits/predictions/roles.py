@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
@@ -25,6 +25,8 @@ Column: TypeAlias = npt.ArrayLike | Sequence[object]
 """What a user gives for a role: a column's name, or the values themselves."""
 Columns: TypeAlias = Column | Mapping[str, Column]
 """What a user gives for roles that several columns play: names, or name → values."""
+Chances: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Attribute → group → the column with the chance that a row is of that group."""
 Units: TypeAlias = Column | Literal[False]
 """What a user says of the units that rows belong to: a column, nothing (``()``), or that there are none."""
 
@@ -52,6 +54,7 @@ class Roles:
         y_true, y_score, weight, count, lists, period: names or arrays. groups, control, continuous, search:
             names, or a mapping of name → array.
         interval: names of the lower and upper bound. features: columns that a model is asked with.
+        probabilities: attribute → group → name, where groups are known by chances only.
     """
 
     y_pred: Column | Fitted | None
@@ -68,6 +71,7 @@ class Roles:
     search: Columns = ()
     interval: tuple[str, str] | None = None
     features: Sequence[str] | None = None
+    probabilities: Chances = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +102,7 @@ class Named:
         period: when a row is of; it is one of `control`.
         unit: whom or what a row is about, where several rows may be about one. count: how many people a
             row stands for. of_second: the scores are those of the second of two classes, as these are sorted.
+        chances: group → column, of the only attribute, `groups`, where it is known by chances.
     """
 
     y_pred: str
@@ -114,21 +119,34 @@ class Named:
     unit: str | None = None
     count: str | None = None
     of_second: bool = False
+    chances: Mapping[str, str] = field(default_factory=dict)
 
     def numeric(self) -> dict[str, str]:
         """Role → column, for the columns that must be numbers."""
-        roles = {"y_score": self.y_score, "weight": self.weight}
+        roles = {"y_score": self.y_score, "weight": self.weight} | {
+            chance_of(group): name for group, name in self.chances.items()
+        }
         if self.interval is not None:
             roles |= {"y_low": self.interval[0], "y_high": self.interval[1]}
         return {role: name for role, name in roles.items() if name is not None} | {
             n: n for n in self.continuous
         }
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The groups that are columns."""
+        return () if self.chances else self.groups
+
     def all(self) -> list[str]:
         """Every column that is read, once."""
-        single = [self.y_pred, self.y_true, *self.numeric().values(), *self.groups, *self.control, self.lists]
-        single += [self.unit, *self.search]
+        single = [self.y_pred, self.y_true, *self.numeric().values(), *self.columns, *self.control]
+        single += [self.lists, self.unit, *self.search]
         return list(dict.fromkeys(name for name in single if name is not None))
+
+
+def chance_of(group: str) -> str:
+    """The role of a column of chances."""
+    return f"chance of {group}"
 
 
 def gather(data: Any, roles: Roles, *, everything: bool = False) -> tuple[pa.Table, Named]:
@@ -160,7 +178,8 @@ def gather(data: Any, roles: Roles, *, everything: bool = False) -> tuple[pa.Tab
         y_true=_role(roles.y_true, "y_true", added),
         y_score=_role(y_score, "y_score", added),
         weight=_role(roles.weight, "weight", added),
-        groups=_roles(roles.groups, "group", table, added),
+        groups=tuple(roles.probabilities) or _roles(roles.groups, "group", table, added),
+        chances=next(iter(roles.probabilities.values()), {}),
         control=control if period is None else (*control, period),
         period=period,
         continuous=_roles(roles.continuous, "continuous", table, added),

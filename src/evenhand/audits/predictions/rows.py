@@ -41,6 +41,8 @@ class Rows:
         features: name → Factor or numbers, NaN where they are missing: over which subgroups are searched.
         absent: attribute → group → (rows without an outcome, all rows), before any is left out.
         of_second: the scores are those of the second of two classes, as these are sorted.
+        chances: (n, k) of the levels of the only attribute, where groups are known by chances: then there is
+            a row for each person and group, and `person` says whose it is.
     """
 
     columns: Mapping[str, FloatArray]
@@ -55,13 +57,20 @@ class Rows:
     features: Mapping[str, Factor | FloatArray] = field(default_factory=dict)
     absent: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     of_second: bool = False
+    chances: FloatArray | None = None
+    person: IntArray | None = None
+
+    @property
+    def people(self) -> int:
+        """Rows as they were handed over."""
+        return len(self) if self.person is None else len(np.unique(self.person))
 
     def __len__(self) -> int:
         first: Mapping[str, Any] = self.groups or self.columns or self.labels or self.continuous
         return len(next(iter(first.values())))
 
-    def take(self, rows: BoolArray) -> Rows:
-        """The rows of a mask only."""
+    def take(self, rows: BoolArray | npt.NDArray[np.intp]) -> Rows:
+        """The rows of a mask only, or of these places."""
         return replace(
             self,
             columns={k: v[rows] for k, v in self.columns.items()},
@@ -73,6 +82,8 @@ class Rows:
             weight=None if self.weight is None else self.weight[rows],
             lists=None if self.lists is None else self.lists[rows],
             unit=None if self.unit is None else self.unit[rows],
+            chances=None if self.chances is None else self.chances[rows],
+            person=None if self.person is None else self.person[rows],
         )
 
     def in_words(self, words: Vocabulary) -> Rows:
@@ -116,7 +127,7 @@ def rows_of(
     if not labels:
         columns |= {role: numbers(table, name) for role, name in roles.items()}
     factors = _labels(table, roles, analysis, part=part) if labels else {}
-    groups = {name: _group(table, name, missing, part) for name in named.groups}
+    groups = {name: _group(table, name, missing, part) for name in named.columns}
     control = {name: _group(table, name, missing, part) for name in named.control}
     keep = np.ones(table.num_rows, dtype=bool)
     for role, values in columns.items():

@@ -139,7 +139,8 @@ def in_memory(rows: Rows, found: Sequence[Grouped], whole: S, cells: Cells[S], l
 
     def with_rest(attribute: Attribute, stratum: Stratum) -> list[S]:
         groups = by_attribute[attribute]
-        rest = loose(groups, stratum) if (groups.factor.codes < 0).any() else {}
+        doubted = rows.chances is not None or (groups.factor.codes < 0).any()
+        rest = loose(groups, stratum) if doubted else {}
         return [c.beside(rest) if rest else c for c in cells(groups, stratum)]
 
     return Source(
@@ -147,7 +148,7 @@ def in_memory(rows: Rows, found: Sequence[Grouped], whole: S, cells: Cells[S], l
         attributes=list(by_attribute),
         cells=with_rest,
         strata={name: f.levels for name, f in rows.control.items()},
-        used=len(rows),
+        used=rows.people,
         left=rows.dropped,
         absent=rows.absent,
     )

@@ -1,4 +1,5 @@
-"""Rows that are about the same person: what is said of them."""
+"""Rows that are about the same person, and groups of a person that are known by chances only: what is said of
+them."""
 
 from __future__ import annotations
 
@@ -8,12 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand._analysis import Analysis
+from evenhand._errors import DataError, UsageError
+from evenhand._model import Factor, FloatArray
 from evenhand._recurring import copied, identified
-from evenhand.audits.predictions.roles import Named
+from evenhand.audits.predictions.roles import Named, Roles, chance_of
 from evenhand.audits.predictions.rows import Rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+NEAR_ONE = 0.02
+"""How far the chances of a row may be from adding up to 1, by the digits that they are given with."""
 
 
 def in_units(rows: Rows, name: str | None, analysis: Analysis) -> Rows:
@@ -61,3 +68,104 @@ def withhold_of_copies(table: pa.Table, named: Named, analysis: Analysis) -> Non
     if why is not None:
         analysis.withheld = why
         analysis.note("rows-recur", f"{why[:1].upper()}{why[1:]}. No verdict is given before.", warning=True)
+
+
+# --- groups that are known by chances
+
+
+def check_chances(roles: Roles, *, crossing: bool) -> None:
+    """What does not go together with chances of groups.
+
+    Args:
+        crossing: whether combinations of groups, or a table of a law, are asked for.
+
+    Raises:
+        UsageError: `probabilities`.
+    """
+    asked = roles.probabilities
+    if not asked:
+        return
+    beside = {
+        "groups (--group)": roles.groups,
+        "continuous attributes": roles.continuous,
+        "ranked lists": roles.lists,
+    }
+    other = [name for name, given in beside.items() if given is not None and np.size(np.asarray(given)) > 0]
+    if other or len(asked) > 1:
+        raise UsageError(
+            "probabilities",
+            "one attribute that is known by chances is audited alone",
+            given=", ".join([*asked, *other]),
+            hint="audit the others in a run of their own",
+        )
+    if crossing:
+        raise UsageError(
+            "probabilities",
+            "a table of a law, and combinations of groups, need to know who is of which group",
+            given="law= or intersections=",
+            expected="groups= (--group)",
+        )
+    name, columns = next(iter(asked.items()))
+    if len(columns) < 2:
+        raise UsageError(
+            "probabilities",
+            f"the chances of {name} are those of at least two groups, which add up to 1 in each row",
+            given=dict(columns),
+        )
+
+
+def by_chances(rows: Rows, named: Named, analysis: Analysis) -> Rows:
+    """A row for each person and group that the person may be of, weighted by the chance of it.
+
+    Raises:
+        DataError: `bad-probabilities`.
+    """
+    attribute, levels = named.groups[0], tuple(named.chances)
+    chances = np.column_stack([rows.columns[chance_of(level)] for level in levels])
+    _check(chances, named)
+    chances = chances / chances.sum(axis=1, keepdims=True)
+    person, code = np.nonzero(chances)
+    weight = chances[person, code] * (1.0 if rows.weight is None else rows.weight[person])
+    several = len(person) > len(rows)
+    unit = np.arange(len(rows)) if rows.unit is None and several else rows.unit
+    plain = {k: v for k, v in rows.columns.items() if k not in map(chance_of, levels)}
+    made = replace(rows, columns=plain).take(person)
+    _say(chances, attribute, analysis)
+    return replace(
+        made,
+        groups={attribute: Factor(code.astype(np.int32), levels)},
+        weight=weight if several or rows.weight is not None else None,
+        unit=None if unit is None else unit[person].astype(np.int32),
+        person=person,
+        chances=chances[person] if several else None,
+    )
+
+
+def _check(chances: FloatArray, named: Named) -> None:
+    sums = chances.sum(axis=1)
+    wrong = ((chances < 0) | (chances > 1)).any(axis=1) | (np.abs(sums - 1) > NEAR_ONE)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise DataError(
+            "bad-probabilities",
+            f"{int(wrong.sum())} of {len(sums)} rows have chances of {named.groups[0]} that are none; of the"
+            f" rows used the first is {first + 1}",
+            given=", ".join(
+                f"{n}={p:g}" for n, p in zip(named.chances.values(), chances[first], strict=True)
+            ),
+            expected="numbers from 0 to 1 that add up to 1 in each row",
+            hint="what is left, e.g. other races, is a group too",
+        )
+
+
+def _say(chances: FloatArray, attribute: str, analysis: Analysis) -> None:
+    sure = float((chances.max(axis=1) > 0.95).mean())
+    analysis.note(
+        "groups-by-chance",
+        f"{attribute} is known by chances only; {100 * sure:.0f} % of people have one of more than 95 %."
+        " Chances are used as weights, which is right where what happens to people depends on nothing but"
+        " what the chances are made of, and corrected for misclassification, which is right where it depends"
+        " on nothing but the group. A verdict is given where it holds either way. Only means and rates can be"
+        " corrected: whole distributions (AUC, distances, curves, calibration) are described, not judged.",
+        warning=True,
+    )

@@ -13,6 +13,7 @@ from evenhand._judge import Correction
 from evenhand._labels import attributes_of, references
 from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
+from evenhand.audits.scores.measures import checked_classes
 from evenhand.audits.scores.notes import note_rows, unscored
 from evenhand.audits.scores.rows import ScoreColumns, observations_of, sampled, table_of
 from evenhand.audits.scores.scale import tolerance_for
@@ -35,6 +36,7 @@ def audit_scores(
     weight: str | None = None,
     probes: str | os.PathLike[str] | None = None,
     threshold: float | None = None,
+    classes: Sequence[str] = (),
     level: float = 0.95,
     correction: Correction = "single-step",
     seed: int = 0,
@@ -60,6 +62,8 @@ def audit_scores(
         weight: column with case weights.
         probes: probes file that Comprehend's lines are joined to.
         threshold: score from which a reply counts as positive, for measures of label changes.
+        classes: scores that are the chances of all classes, for measures of label changes. A reply's label is
+            the most likely class.
         level: confidence level of the intervals.
         correction: adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.
         seed: seed of everything random.
@@ -81,6 +85,7 @@ def audit_scores(
         strata=strata,
         labels=labels,
         weight=weight,
+        classes=checked_classes(classes),
     )
     observations = observations_of(table, roles)
     declared = Declared(
@@ -102,14 +107,11 @@ def audit_scores(
             strata=strata,
             tolerance=tolerance_for(tolerance, name, observations.columns[name], analysis),
             declared=declared,
+            threshold=threshold,
+            classes=roles.classes if name == roles.scores[0] else (),
         )
-        shown, analysis.exhibits = analysis.exhibits, {}
-        add_sections(observations, question, analysis, threshold=threshold)
-        own, analysis.exhibits = analysis.exhibits, shown
-        if name == roles.scores[0]:
-            analysis.show(own)
-        else:
-            analysis.show_again(own, name)
+        with analysis.about(name, first=name == roles.scores[0]):
+            add_sections(observations, question, analysis)
     note_rows(observations, roles, analysis)
     who = Path(data).name if isinstance(data, str | os.PathLike) else "recorded replies"
     return analysis.result(

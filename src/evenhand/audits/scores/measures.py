@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand._analysis import Analysis
+from evenhand._errors import DataError, UsageError
 from evenhand._estimate import Evidence, evidence
 from evenhand._judge import judge
 from evenhand._labels import Label
@@ -27,6 +28,7 @@ from evenhand.measures.scores import (
     score_sensitivity,
 )
 from evenhand.stats.interval import Inference
+from evenhand.stats.rates import wilson
 
 MOST_CELLS = 4_000_000
 MOST_DISTANCES = 50_000
@@ -55,13 +57,11 @@ def add_measures(
     asked: Question,
     analysis: Analysis,
     *,
-    threshold: float | None = None,
     part: str | None = None,
 ) -> None:
     """How far scores move between terms of the same text, by the field's definitions.
 
     Args:
-        threshold: score from which a reply counts as positive, for measures of label changes.
         part: the level of the unit `category` whose controls count, in a design of several parts.
     """
     items: list[Evidence] = []
@@ -70,7 +70,9 @@ def add_measures(
         wide = _wide(observations, asked, attribute, part)
         if wide is None:
             continue
-        items += _spread(wide, attribute, asked, threshold)
+        items += _spread(wide, attribute, asked)
+        if asked.classes:
+            items += _changes_of_class(observations, asked, attribute, part)
         rows += [
             {"attribute": attribute, "group": wide.levels[code], "distance from all groups": distance}
             for code, distance in group_fairness(wide.scores, wide.groups).items()
@@ -138,7 +140,7 @@ def _control(observations: Observations, part: str | None) -> BoolArray:
     return rows
 
 
-def _spread(wide: Wide, attribute: str, asked: Question, threshold: float | None) -> list[Evidence]:
+def _spread(wide: Wide, attribute: str, asked: Question) -> list[Evidence]:
     level = asked.declared.level
     every = f"terms of {attribute}"
     told = partial(_described, asked.score)
@@ -154,8 +156,8 @@ def _spread(wide: Wide, attribute: str, asked: Question, threshold: float | None
         found.append(told(fairness_gap, every, apart, given="label=0"))
     if np.isfinite(wide.base).any():
         found += _against_control(wide, attribute, asked)
-    if threshold is not None:
-        found += _changes_of_label(wide, every, threshold, asked)
+    if asked.threshold is not None:
+        found += _changes_of_label(wide, every, asked.threshold, asked)
     return found
 
 
@@ -197,6 +199,63 @@ def _changes_of_label(wide: Wide, every: str, threshold: float, asked: Question)
         shares = np.column_stack([1 - scores, scores])
         rate = invariance_failure_rate(label, shares, cases, level=asked.declared.level)
         found.append(_described(asked.score, "invariance failure", every, rate))
+    return found
+
+
+def checked_classes(classes: Sequence[str]) -> tuple[str, ...]:
+    """The scores of all classes.
+
+    Raises:
+        UsageError: `classes` where there are fewer than two, or one twice.
+    """
+    names = (classes,) if isinstance(classes, str) else tuple(classes)
+    if names and len(set(names)) < max(2, len(names)):
+        raise UsageError(
+            "classes",
+            "a label is the likeliest of several classes",
+            given=", ".join(names),
+            expected="the columns with the chances of all classes, e.g. negative, neutral, positive",
+        )
+    return names
+
+
+def _changes_of_class(
+    observations: Observations, asked: Question, attribute: str, part: str | None
+) -> list[Evidence]:
+    """Measures of label changes where a reply's label is the likeliest of several classes.
+
+    Raises:
+        DataError: `classes` where the chances are none.
+    """
+    whole = np.column_stack([observations.columns[name] for name in asked.classes])
+    known = np.isfinite(whole).all(axis=1)
+    if known.any() and not (whole[known].min() >= 0 and whole[known].max() <= 1):
+        raise DataError(
+            "classes",
+            f"the chances of {', '.join(asked.classes)} leave 0 to 1",
+            given=f"{whole[known].min():g} to {whole[known].max():g}",
+        )
+    kept = {name: np.where(known, whole[:, k], np.nan) for k, name in enumerate(asked.classes)}
+    complete = replace(observations, columns={**observations.columns, **kept})
+    each = [_wide(complete, replace(asked, score=name), attribute, part) for name in asked.classes]
+    wide = [w for w in each if w is not None]
+    if len(wide) < len(asked.classes):
+        return []
+    scores, base = np.stack([w.scores for w in wide], axis=-1), np.stack([w.base for w in wide], axis=-1)
+    every, level = f"terms of {attribute}", asked.declared.level
+    named = f"the likeliest of {', '.join(asked.classes)}"
+    found = []
+    full = np.isfinite(scores).all(axis=(1, 2))
+    if full.any():
+        shares = scores[full].reshape(-1, len(asked.classes))
+        cases = np.repeat(np.arange(int(full.sum())), scores.shape[1])
+        rate = invariance_failure_rate(shares.argmax(axis=1), shares, cases, level=level)
+        found.append(_described(named, "invariance failure", every, rate))
+    beside = full & np.isfinite(base).all(axis=1)
+    if beside.any():
+        changed = scores[beside].argmax(axis=-1) != base[beside].argmax(axis=-1)[:, None]
+        any_term = wilson(int(changed.any(axis=1).sum()), len(changed), level=level)
+        found.append(_described(named, "label changed by some term", every, any_term, WITHOUT))
     return found
 
 

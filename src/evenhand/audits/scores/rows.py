@@ -48,6 +48,7 @@ class ScoreColumns:
     strata: str | None = None
     labels: str | None = None
     weight: str | None = None
+    classes: tuple[str, ...] = ()
 
 
 def table_of(data: Any, probes: str | os.PathLike[str] | None) -> pa.Table:
@@ -62,9 +63,9 @@ def observations_of(table: pa.Table, roles: ScoreColumns) -> Observations:
     optional = [name for name in (roles.strata, roles.labels, roles.weight) if name is not None]
     units = [name for unit in roles.units for name in path_of(unit, table.column_names)]
     known = dict.fromkeys(column for columns in roles.groups.values() for column in columns)
-    for name in (*roles.scores, *known, *units, *optional):
+    for name in (*roles.scores, *roles.classes, *known, *units, *optional):
         require(table, name)
-    columns = {name: _finite(numbers(table, name)) for name in roles.scores}
+    columns = {name: _finite(numbers(table, name)) for name in (*roles.scores, *roles.classes)}
     if roles.labels is not None:
         columns[LABEL] = _binary(table, roles.labels)
     kept = (*units, *([roles.strata] if roles.strata else []))

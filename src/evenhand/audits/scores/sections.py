@@ -19,13 +19,11 @@ def add_sections(
     asked: Question,
     analysis: Analysis,
     *,
-    threshold: float | None,
     part: str | None = None,
 ) -> Mapping[str, Sequence[Evidence]]:
     """Answer one question, section by section.
 
     Args:
-        threshold: score from which a reply counts as positive, if label changes are asked for.
         part: the level of the unit `category` that the question is about, in a design of several parts.
 
     Returns:
@@ -37,7 +35,7 @@ def add_sections(
     check_question(observations, asked)
     evidence = compare_groups(observations, asked, analysis)
     add_missing(observations, asked, analysis)
-    add_measures(observations, asked, analysis, threshold=threshold, part=part)
+    add_measures(observations, asked, analysis, part=part)
     if LABEL in observations.columns:
         add_labels(observations, asked, analysis)
     add_exhibits(observations, asked, evidence, analysis)

@@ -27,6 +27,8 @@ class Question:
         tolerance: bounds of a difference of means, None where nothing is judged.
         declared: what else was said before looking.
         counts_missing: whether rows without a score are replies that failed; not where the run stopped early.
+        threshold: score from which a reply counts as positive, for measures of label changes. classes: the
+            scores of all classes, of which the largest is a reply's label.
     """
 
     score: str
@@ -37,6 +39,8 @@ class Question:
     tolerance: Span | None = (-0.1, 0.1)
     declared: Declared = field(default_factory=Declared)
     counts_missing: bool = True
+    threshold: float | None = None
+    classes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

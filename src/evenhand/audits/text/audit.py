@@ -16,10 +16,11 @@ from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
 from evenhand._run import Progress, ask, finish
 from evenhand._store import Journal, opened
-from evenhand.audits.scores.scale import asking_first, tolerance_for
+from evenhand.audits.scores.measures import checked_classes
+from evenhand.audits.scores.scale import asking_first
 from evenhand.audits.scores.sides import Question
 from evenhand.audits.text.asking import classed, within_budget, within_limits
-from evenhand.audits.text.claims import compare_parts, grouped, ranked, score_of
+from evenhand.audits.text.claims import compare_scores, first_of, grouped, ranked, scores_of
 from evenhand.audits.text.designs import TermsGiven, design_of
 from evenhand.audits.text.exhibits import add_examples
 from evenhand.audits.text.notes import note_collisions, note_run, note_texts
@@ -64,10 +65,11 @@ def audit_text(
     strata_subject: str | Callable[..., object] | Subject | None = None,
     units: str | Sequence[str] = (),
     control: bool = True,
-    score: str | None = None,
+    score: str | Sequence[str] | None = None,
     tolerance: float | tuple[float, float] | None = None,
     primary: str | Sequence[str] = (),
     threshold: float | None = None,
+    classes: Sequence[str] = (),
     level: float = 0.95,
     correction: Correction = "single-step",
     seed: int = 0,
@@ -112,12 +114,15 @@ def audit_text(
         units: what the texts were sampled from, where every text is not a unit of its own: a column, or
             "family/text" where families hold paraphrases. Estimates generalise over it, and over names.
         control: also ask each text without its term.
-        score: the score to compare; the subject's first by default.
+        score: the score to compare; the subject's first by default. Of several the first makes the exhibits
+            and examples, and the claims of all share one family.
         tolerance: largest difference of means that counts as even-handed, declared beforehand. By default
             0.1 for scores in [−1, 1]; scores on another scale need one.
         primary: names of the claims that make the headline; by default a rule of the audit chooses them.
             Here the name of the score.
         threshold: score from which a reply counts as positive, for measures of label changes.
+        classes: scores that are the chances of all classes, for measures of label changes. A reply's label is
+            the most likely class.
         level: confidence level of the intervals.
         correction: adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.
         seed: seed of everything random.
@@ -159,7 +164,7 @@ def audit_text(
     note_texts(made, traits, analysis)
     with opened(journal) as store:
         asked = ask(
-            asking_first(made.plan(step), tolerance is not None, traits, score, store is not None),
+            asking_first(made.plan(step), tolerance is not None, traits, first_of(score), store is not None),
             paying,
             executor=executor,
             journal=store,
@@ -168,18 +173,19 @@ def audit_text(
             progress=progress,
             asks=not rescore,
         )
-        name = score_of(asked, score)
+        name, *others = names = scores_of(asked, score, classes)
         note_collisions(made, paying, name, store, analysis, asks=not rescore)
         finish(store, asked)
     observations, samples = grouped(asked.observations, made, units, analysis)
-    observations = ranked(observations, name, analysis) if traits.ordinal else observations
+    observations = ranked(observations, names, analysis) if traits.ordinal else observations
     question = Question(
         score=name,
         attributes=(),
         samples=samples,
         strata=strata,
         counts_missing=asked.stopped is None,
-        tolerance=tolerance_for(tolerance, name, observations.columns[name], analysis, strict=False),
+        threshold=threshold,
+        classes=checked_classes(classes),
         declared=Declared(
             reference=references(reference, made.attributes),
             primary=named_primary(primary),
@@ -188,18 +194,17 @@ def audit_text(
             seed=seed,
         ),
     )
-    question.declared.check_primary([name])
-    evidence = compare_parts(observations, made, question, analysis, threshold)
+    evidence = compare_scores(observations, made, question, names, tolerance, analysis)
     note_run(asked, observations, name, analysis)
     add_examples(observations, made, evidence, name, analysis)
     return analysis.result(
         correction=correction,
         audit="text",
-        title=f"{chosen.id}: {name} by {', '.join(made.attributes)}",
+        title=f"{chosen.id}: {', '.join(names)} by {', '.join(made.attributes)}",
         counts={"probes": len(observations), "failed": asked.failed, **made.counts},
         provenance=provenance(
             audit_text,
-            {"terms": _named(terms), "score": name, "strata": strata},
+            {"terms": _named(terms), "score": list(names) if others else name, "strata": strata},
             subject=chosen.id,
             data={"texts": digest_of(made.bases)},
             replies=asked.reused.record(),

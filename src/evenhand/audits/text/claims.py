@@ -13,14 +13,23 @@ from evenhand._estimate import Evidence
 from evenhand._model import Factor, Observations, Scalar
 from evenhand._run import Asked
 from evenhand._units import path_of, samples_among
+from evenhand.audits.scores.measures import checked_classes
+from evenhand.audits.scores.scale import tolerance_for
 from evenhand.audits.scores.sections import add_sections
 from evenhand.audits.scores.sides import LABEL, Question
 from evenhand.audits.text.designs import Design
 from evenhand.audits.text.flagged import flagged_exhibit, without_flagged
 
 
-def score_of(asked: Asked, score: str | None) -> str:
-    """The score that is compared: the one named, else the subject's first.
+def first_of(score: str | Sequence[str] | None) -> str | None:
+    """The first of the scores that the user named."""
+    return score if score is None or isinstance(score, str) else next(iter(score), None)
+
+
+def scores_of(
+    asked: Asked, score: str | Sequence[str] | None, classes: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The scores that are compared: those named, else the subject's first.
 
     Raises:
         SubjectError: `no-replies`. UsageError: `unknown-score`.
@@ -34,9 +43,16 @@ def score_of(asked: Asked, score: str | None) -> str:
             given=common[0][0] if common else "no probes",
             hint="every row failed; nothing can be compared",
         )
-    if score is not None and score not in names:
-        raise UsageError("unknown-score", "the subject gives no such score", given=score, available=names)
-    return names[0] if score is None else score
+    wanted = names[:1] if score is None else [score] if isinstance(score, str) else list(dict.fromkeys(score))
+    check_scores([*wanted, *checked_classes(classes)], names)
+    return tuple(wanted or names[:1])
+
+
+def check_scores(wanted: Sequence[str], names: Sequence[str]) -> None:
+    """UsageError (`unknown-score`) where a score is none of the subject's."""
+    for score in wanted:
+        if score not in names:
+            raise UsageError("unknown-score", "the subject gives no such score", given=score, available=names)
 
 
 def grouped(
@@ -96,27 +112,61 @@ def _without_copies(texts: Factor, made: Design, analysis: Analysis) -> Factor:
     return Factor(place[texts.codes], levels)
 
 
-def ranked(observations: Observations, score: str, analysis: Analysis) -> Observations:
+def ranked(observations: Observations, scores: Sequence[str], analysis: Analysis) -> Observations:
     """Scores that are ordered but not spaced become midranks between 0 and 1.
 
     A difference of mean midranks is the difference in the probability of exceeding a randomly drawn score.
     """
     from scipy.stats import rankdata
 
-    values = observations.columns[score]
-    known = np.isfinite(values)
-    ranks = np.full(len(values), np.nan)
-    ranks[known] = (rankdata(values[known]) - 0.5) / max(int(known.sum()), 1)
+    columns = dict(observations.columns)
+    for score in scores:
+        values = columns[score]
+        known = np.isfinite(values)
+        ranks = np.full(len(values), np.nan)
+        ranks[known] = (rankdata(values[known]) - 0.5) / max(int(known.sum()), 1)
+        columns[score] = ranks
+    are = f"{', '.join(scores)} are" if len(scores) > 1 else f"{scores[0]} is"
     analysis.note(
         "ordinal-scores",
-        f"{score} is ordinal: its levels are ordered but not evenly spaced. Groups are compared by midranks,"
-        " so a gap of 0.1 is 0.1 in the probability of scoring higher than a randomly drawn text.",
+        f"{are} ordinal: the levels are ordered but not evenly spaced. Groups are compared by midranks, so"
+        " a gap of 0.1 is 0.1 in the probability of scoring higher than a randomly drawn text.",
     )
-    return replace(observations, columns={**observations.columns, score: ranks})
+    return replace(observations, columns=columns)
+
+
+def compare_scores(
+    observations: Observations,
+    made: Design,
+    asked: Question,
+    scores: Sequence[str],
+    tolerance: float | tuple[float, float] | None,
+    analysis: Analysis,
+) -> dict[str, Sequence[Evidence]]:
+    """The sections of every score: all claims, and of the first what is shown by default.
+
+    Args:
+        asked: what the scores share. tolerance: as declared.
+
+    Returns:
+        attribute → evidence of its overall pairs, of the first score.
+
+    Raises:
+        UsageError: `unknown-primary`, `bad-tolerance`, and as `compare_parts`.
+    """
+    asked.declared.check_primary(scores)
+    found: list[dict[str, Sequence[Evidence]]] = []
+    for name in scores:
+        bounds = tolerance_for(tolerance, name, observations.columns[name], analysis, strict=False)
+        classes = () if found else asked.classes
+        with analysis.about(name, first=not found):
+            question = replace(asked, score=name, tolerance=bounds, classes=classes)
+            found.append(compare_parts(observations, made, question, analysis))
+    return found[0]
 
 
 def compare_parts(
-    observations: Observations, made: Design, asked: Question, analysis: Analysis, threshold: float | None
+    observations: Observations, made: Design, asked: Question, analysis: Analysis
 ) -> dict[str, Sequence[Evidence]]:
     """The sections of every part of the design, each asked about its own attributes.
 
@@ -147,7 +197,7 @@ def compare_parts(
             strata=strata,
             declared=replace(asked.declared, reference=named, words=words),
         )
-        evidence |= add_sections(observations, question, analysis, threshold=threshold, part=part.name)
+        evidence |= add_sections(observations, question, analysis, part=part.name)
         doubtful += without_flagged(observations, question, evidence, part.name)
         if not part.sampled:
             analysis.note(

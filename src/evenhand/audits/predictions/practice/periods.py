@@ -47,7 +47,7 @@ class OverPeriods:
     def inference(self, weights: Sequence[float], method: str, level: float) -> Inference:
         """Σ c·θ over the periods: independent ones by MOVER; where rows without a group bound them, the sum
         of the ends, each at its part of the error (Bonferroni)."""
-        loose = any(e.unlabelled for e in self.at)
+        loose = any(e.known is not None for e in self.at)
 
         def ends(at: float) -> tuple[float, float, float] | None:
             own = 1.0 - (1.0 - at) / sum(w != 0 for w in weights) if loose else at

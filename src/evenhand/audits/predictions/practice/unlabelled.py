@@ -14,6 +14,7 @@ from evenhand._model import Exhibit, FloatArray, Scalar
 from evenhand.audits.predictions.cells import Cell
 from evenhand.audits.predictions.claims import C, problem_of
 from evenhand.measures.row import Measure, null_of
+from evenhand.stats.group_chances import Chanced
 from evenhand.stats.missing_groups import Bounded, Unlabelled
 
 COLUMNS = (
@@ -50,6 +51,9 @@ def add_unlabelled(
     rest = next((a.unlabelled for a, _ in pairs if a.unlabelled is not None), None)
     if rest is None or not rest.n:
         return
+    if isinstance(rest, Chanced):
+        _either_way(analysis, pairs, claims, attribute, declared.level)
+        return
     rows = [
         _row(measure, claim, pair, problem, _shares(pairs, pair, rest), declared.level)
         for measure, claim in claims
@@ -77,6 +81,45 @@ def add_unlabelled(
             " at the worst assignment (Manski 1990), and its interval there (Horowitz & Manski 2000). Rows to"
             " no difference, and across the nearer end of the tolerance: the fewest that bring the estimate"
             " there; empty where all of them do not.",
+        )
+
+
+def _either_way(
+    analysis: Analysis,
+    pairs: Sequence[tuple[C, C]],
+    claims: Sequence[tuple[Measure, Claim[C]]],
+    attribute: Attribute,
+    level: float,
+) -> None:
+    """Every claim with chances of groups as weights, and corrected for misclassification."""
+    rows: list[dict[str, Scalar]] = []
+    for measure, claim in claims:
+        for pair in pairs:
+            spread = None if claim.spread is None or claim.given is not None else claim.spread(*pair)
+            if spread is None or spread.low is None:
+                continue
+            weighted, corrected = claim.infer(*pair, level), claim.infer(*spread.low, level)
+            rows.append(
+                {
+                    "measure": measure.name,
+                    "group": str(pair[0].label),
+                    "reference": str(pair[1].label),
+                    "as weights": weighted.value,
+                    "as weights, low": weighted.low,
+                    "as weights, high": weighted.high,
+                    "corrected": corrected.value,
+                    "corrected, low": corrected.low,
+                    "corrected, high": corrected.high,
+                }
+            )
+    if rows:
+        analysis.exhibits[f"chances of {attribute}"] = Exhibit.of(
+            f"{attribute} known by chances: the claims either way",
+            rows,
+            note="As weights: each person counts for a group by the chance of it (Chen et al. 2019)."
+            " Corrected: the regression on all chances, which undoes misclassification that has nothing to do"
+            " with what happens to people. Verdicts are those that hold with both intervals (Elzayn et al."
+            " 2023 on when the truth lies between the two).",
         )
 
 

@@ -71,7 +71,11 @@ def read_all(published: Any, data: Any, roles: Roles, *, asked: bool) -> Publish
         UsageError: `published` for what counts cannot give. DataError: as `read_published`.
     """
     plain = Roles(y_pred=None)
-    also = [n for n in vars(roles) if n not in KEPT and getattr(roles, n) is not getattr(plain, n)]
+    also = [
+        n
+        for n in vars(roles)
+        if n not in KEPT and getattr(roles, n) is not getattr(plain, n) and getattr(roles, n) != {}
+    ]
     if data is not None or also or asked:
         raise UsageError(
             "published",
