@@ -1,9 +1,10 @@
-"""Adult, COMPAS, law school, German credit and Ricci: the audits behind docs/examples/. Each takes a file and writes a report.
+"""Adult, COMPAS, law school, German credit, Ricci and résumé lists: the audits behind docs/examples/. Each takes a file and writes a report.
 
     python examples/fairness_datasets/run.py adult.csv compas_two_years.csv law_school_clean.csv german.csv ricci.csv
 
 Needs the extra `examples`. The files are those of algofairness/fairness-comparison (Adult, German credit, Ricci),
-propublica/compas-analysis and tailequy/fairness_dataset (law school).
+propublica/compas-analysis, tailequy/fairness_dataset (law school) and
+BloombergGraphics/2024-openai-gpt-hiring-racial-discrimination (résumé lists).
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ def compas(path: Path) -> eh.Result:
         y_score="score",
         groups="race",
         reference="Caucasian",
+        selection="bad",
         control="c_charge_degree",
     )
 
@@ -118,7 +120,29 @@ def ricci(path: Path) -> eh.Result:
     )
 
 
-AUDITS = {"adult": adult, "compas": compas, "law": law_school, "german": german, "ricci": ricci}
+def resume_rankings(path: Path) -> eh.Result:
+    """Who of eight equally qualified résumés a language model puts first, for the financial analyst's job."""
+    frame = pd.read_csv(path)
+    return eh.audit_predictions(
+        frame[frame["job"] == "financial analyst"],
+        y_pred="gpt_rank",
+        first="lowest",
+        top=1,
+        groups="demo",
+        reference="A_W",
+        lists="run",
+        units="candidate",
+    )
+
+
+AUDITS = {
+    "adult": adult,
+    "compas": compas,
+    "law": law_school,
+    "german": german,
+    "ricci": ricci,
+    "resume": resume_rankings,
+}
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -12,6 +11,7 @@ from evenhand._json import SEVERITY
 from evenhand._model import Estimate, Exhibit, Finding, Scalar
 from evenhand._record import Note
 from evenhand._result import Result
+from evenhand.stats.interval import mover
 
 MATCH = ("measure", "contrast", "group", "reference", "given")
 Key: TypeAlias = tuple[str, str, str, str, str | None, int]
@@ -134,12 +134,9 @@ def change_of(a: Estimate | None, b: Estimate | None) -> tuple[float | None, flo
     """(new − old, its ends): each moves by the root of both squared arms (MOVER, Zou & Donner 2008)."""
     if a is None or b is None or a.value is None or b.value is None:
         return None, None, None
-    change = b.value - a.value
     if a.low is None or a.high is None or b.low is None or b.high is None or a.level != b.level:
-        return change, None, None
-    down = math.hypot(b.value - b.low, a.high - a.value)
-    up = math.hypot(b.high - b.value, a.value - a.low)
-    return change, change - down, change + up
+        return b.value - a.value, None, None
+    return mover([(b.value, b.low, b.high), (a.value, a.low, a.high)], (1.0, -1.0))
 
 
 def _differing(old: Result, new: Result) -> str:

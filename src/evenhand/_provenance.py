@@ -65,11 +65,7 @@ def provenance(
 ) -> dict[str, Any]:
     """A plain record of one call."""
     versions = {"evenhand": __version__, "python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:  # vendored builds may carry no metadata
-            versions[name] = "unknown"
+    versions |= {name: _version_of(name) for name in PACKAGES}
     record: dict[str, Any] = {
         "call": {
             "function": f"evenhand.{function.__name__}",
@@ -85,6 +81,14 @@ def provenance(
     return record
 
 
+@functools.cache
+def _version_of(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # vendored builds may carry no metadata
+        return "unknown"
+
+
 def digest_of(source: Any, table: Any = None) -> str:
     """SHA-256 (first 16 hex digits) of a file's bytes, of texts, or of an Arrow table's contents."""
     digest = hashlib.sha256()
@@ -93,8 +97,11 @@ def digest_of(source: Any, table: Any = None) -> str:
     elif table is not None:
         for name in table.column_names:
             digest.update(name.encode())
-            for value in table.column(name).to_pylist():
-                digest.update(f"{value!r}\0".encode("utf-8", "surrogatepass"))
+            column = table.column(name)
+            if str(column.type).startswith("dictionary<values=string,"):
+                column = column.cast(column.type.value_type)  # the values themselves are listed faster
+            text = "".join([f"{value!r}\0" for value in column.to_pylist()])
+            digest.update(text.encode("utf-8", "surrogatepass"))
     elif isinstance(source, Sequence) and not isinstance(source, str):
         for value in source:
             digest.update(f"{value}\0".encode("utf-8", "surrogatepass"))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from evenhand._table import as_numpy
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -144,7 +146,7 @@ def _codes(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
 
     whole = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
     found = pc.dictionary_encode(whole.combine_chunks(), null_encoding="encode")
-    return np.asarray(found.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+    return as_numpy(found.indices, -1).astype(np.int64)  # type: ignore[no-any-return]
 
 
 def _effect(sizes: npt.NDArray[np.int64]) -> float:
@@ -153,5 +155,5 @@ def _effect(sizes: npt.NDArray[np.int64]) -> float:
 
 
 def _whole(table: pa.Table, name: str) -> bool:
-    values = table[name].drop_null().to_numpy()
+    values = as_numpy(table[name].drop_null(), 0)
     return bool(np.all(values == np.round(values)))

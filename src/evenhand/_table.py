@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand._encoding import decode, read_bytes
 from evenhand._errors import DataError
@@ -68,6 +69,21 @@ def read_table(source: Any, *, columns: Sequence[str] | None = None) -> pa.Table
     return table
 
 
+def read_printed(source: Any) -> dict[str, list[str | None]]:
+    """A table as texts, every digit as it is printed: name → the cells of a column, None where it is empty.
+
+    Args:
+        source: as `read_table`. Of other sources than delimited text a number is written as shortly as it
+            can be.
+    """
+    import pyarrow as pa
+
+    table = read_table(source)
+    if isinstance(source, str | os.PathLike) and _suffix(Path(source)) in _DELIMITED:
+        table = _read_delimited(Path(source), dict.fromkeys(table.column_names, pa.string()))
+    return {name: text_column(table, name) for name in table.column_names}
+
+
 def require(table: pa.Table, name: str) -> pa.ChunkedArray:
     """A column, or an error that names the near ones."""
     if name not in table.column_names:
@@ -75,6 +91,26 @@ def require(table: pa.Table, name: str) -> pa.ChunkedArray:
             "missing-column", f"there is no column {name!r}", given=name, available=table.column_names
         )
     return table.column(name)
+
+
+def as_numpy(column: pa.Array | pa.ChunkedArray, missing: float) -> Any:
+    """(n,) a column of numbers as NumPy has it, read-only. Arrow's own way imports pandas where it is
+    installed, which takes longer than many an audit.
+
+    Args:
+        column: whole or floating numbers, of the type that the array shall have. missing: stands for nulls.
+
+    >>> import pyarrow as pa
+    >>> as_numpy(pa.array([1.0, None]), np.nan).tolist()
+    [1.0, nan]
+    """
+    import pyarrow as pa
+
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    filled = whole.fill_null(missing) if whole.null_count else whole
+    found = np.from_dlpack(filled) if len(filled) else np.empty(0, filled.type.to_pandas_dtype())
+    found.flags.writeable = False
+    return found
 
 
 def numbers(table: pa.Table, name: str) -> FloatArray:
@@ -90,7 +126,8 @@ def numbers(table: pa.Table, name: str) -> FloatArray:
     if types.is_null(column.type):
         return np.full(len(column), np.nan)
     try:
-        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        found: FloatArray = as_numpy(column.cast(pa.float64()), np.nan)
+        return found
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(
             "not-a-number", f"the column {name!r} holds {column.type}", expected="numbers"
@@ -112,7 +149,7 @@ def factor(table: pa.Table, name: str) -> Factor:
 
     column = require(table, name).combine_chunks()
     if types.is_floating(column.type):
-        values = column.to_numpy(zero_copy_only=False)
+        values = as_numpy(column.cast(pa.float64()), np.nan)
         labels = np.unique(values[~np.isnan(values)])
         names = tuple(str(int(v)) if float(v).is_integer() else str(v) for v in labels)
         codes = np.searchsorted(labels, values)
@@ -120,9 +157,18 @@ def factor(table: pa.Table, name: str) -> Factor:
     if not types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     levels = [None if v is None else str(v) for v in column.dictionary.to_pylist()]
-    codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    codes = as_numpy(column.indices.cast(pa.int64()), -1).astype(np.int32)
     merged = Factor.of([None if v is None or not v.strip() else v for v in levels])
     return Factor(np.append(merged.codes, -1)[codes].astype(np.int32), merged.levels)
+
+
+def feature(table: pa.Table, name: str) -> Factor | FloatArray:
+    """A column as numbers where it holds numbers, NaN being missing, else as a Factor."""
+    import pyarrow.types as types
+
+    kind = require(table, name).type
+    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    return numbers(table, name) if number else factor(table, name)
 
 
 def distinct(pieces: Iterable[Any], most: int) -> list[Any] | None:
@@ -206,13 +252,18 @@ def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Iterable[Any]]
 
 def _read_file(path: Path) -> pa.Table:
     read_bytes(path, most=64)
-    suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
-    read = _reader(suffix.lower().removesuffix(".gz"), path)
+    read = _reader(_suffix(path), path)
     with foreign(path):
         table = sound(read(path))
     if table.num_columns == 0 or table.num_rows == 0:
         raise DataError("empty-file", "the file has no rows", given=path)
     return table
+
+
+def _suffix(path: Path) -> str:
+    """The ending that says the format, that of a packed file before its .gz."""
+    suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    return suffix.lower().removesuffix(".gz")
 
 
 def _reader(suffix: str, path: Path) -> Any:
@@ -234,7 +285,7 @@ def _reader(suffix: str, path: Path) -> Any:
     return readers[suffix]
 
 
-def _read_delimited(path: Path) -> pa.Table:
+def _read_delimited(path: Path, types: Mapping[str, Any] | None = None) -> pa.Table:
     import pyarrow as pa
     import pyarrow.csv as csv
 
@@ -243,7 +294,9 @@ def _read_delimited(path: Path) -> pa.Table:
     header = next((line for line in text.splitlines() if line.strip()), "")
     delimiter = _DELIMITED.get(path.suffix.lower()) or _delimiter(header)
     convert = csv.ConvertOptions(
-        strings_can_be_null=True, null_values=["", "NA", "NaN", "nan", "None", "null", "NULL"]
+        strings_can_be_null=True,
+        null_values=["", "NA", "NaN", "nan", "None", "null", "NULL"],
+        column_types=types,
     )
     parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     read = csv.ReadOptions(block_size=max(1 << 24, len(data) // 8))
@@ -345,7 +398,7 @@ def _from_mapping(columns: Mapping[str, Any]) -> pa.Table:
     if len(set(lengths.values())) > 1:
         raise DataError("column-lengths", "columns of different lengths", given=lengths)
     try:
-        return pa.table({str(k): _arrow_column(v) for k, v in columns.items()})
+        return pa.Table.from_pydict({str(k): _arrow_column(v) for k, v in columns.items()})
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise DataError("mixed-column", f"a column mixes kinds of values: {brief(error)}") from error
 
@@ -355,9 +408,40 @@ def _arrow_column(values: Any) -> Any:
 
     if isinstance(values, Factor):
         return pa.array(list(values), type=pa.string())
-    if isinstance(values, np.ndarray | pa.Array | pa.ChunkedArray):
+    if isinstance(values, np.ndarray):
+        return _of_numpy(values)
+    if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     return pa.array(list(values), from_pandas=True)
+
+
+def _of_numpy(values: npt.NDArray[Any]) -> Any:
+    """Numbers and texts as Arrow has them, without `pa.array`, which imports pandas where it is installed. Of
+    texts each value is read once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    plain = values.ndim == 1 and len(values) > 0
+    if plain and values.dtype.kind in "iuf" and values.dtype.itemsize in (4, 8):
+        buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
+        return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
+    if plain and values.dtype.kind == "b":
+        bits = pa.py_buffer(np.packbits(values, bitorder="little"))
+        return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
+    if plain and values.dtype.kind == "U" and values.dtype.itemsize > 0:
+        wide = pa.binary(values.dtype.itemsize)
+        whole = pa.Array.from_buffers(wide, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+        found = pc.dictionary_encode(whole)
+        words = np.frombuffer(b"".join(found.dictionary.to_pylist()), dtype=values.dtype)
+        written = [word.encode("utf-8", "surrogatepass") for word in words.tolist()]
+        ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(written))]
+        texts = pa.Array.from_buffers(pa.string(), len(written), buffers)
+        texts.validate(full=True)
+        return pa.DictionaryArray.from_arrays(found.indices, texts)
+    return values
 
 
 def _from_frame(source: Any) -> pa.Table:

@@ -12,7 +12,7 @@ from evenhand._errors import UsageError
 from evenhand._model import Estimate
 from evenhand.measures import DIRECT
 
-__all__ = ["make_scorer"]
+__all__ = ["disparity_score", "make_scorer"]
 
 
 def make_scorer(
@@ -50,16 +50,43 @@ def make_scorer(
     >>> scorer(Mean(), X, None)
     -0.0
     """
+    alike = disparity_score(measure, reference=reference, of=of, **options)
+
+    def score(estimator: Any, X: Any, y: Any) -> float:
+        gap = weight * alike(y, estimator.predict(X), group=_labels(X, group))
+        return gap if base is None else float(base(estimator, X, y)) + gap
+
+    return score
+
+
+def disparity_score(
+    measure: str | Callable[..., Estimate], *, reference: Any = None, of: Any = None, **options: Any
+) -> Callable[..., float]:
+    """A score ``(y_true, y_pred, *, group) -> float``, at most 0, for scikit-learn's own `make_scorer`.
+
+    With metadata routing the groups are an argument of `fit`, and need be no column of X:
+    ``make_scorer(disparity_score("disparate_impact")).set_score_request(group=True)``.
+
+    Args:
+        measure, reference, of, options: as in `make_scorer`.
+
+    Returns:
+        minus the disparity as `make_scorer` counts it; NaN where it is undefined.
+
+    Raises:
+        UsageError: an unknown measure.
+
+    >>> score = disparity_score("average_score_difference", reference="b")
+    >>> score(None, [1.0, 2.0, 3.0, 1.0, 2.0, 6.0], group=list("aaabbb"))
+    -1.0
+    """
     function = _function(measure)
     takes_truth = "y_true" in getattr(function, "__annotations__", {})
 
-    def score(estimator: Any, X: Any, y: Any) -> float:
-        predicted = estimator.predict(X)
-        labels = _labels(X, group)
-        data = (y, predicted) if takes_truth else (predicted,)
-        found = function(*data, group=labels, reference=reference, of=of, **options)
-        gap = float("nan") if found.value is None else -weight * _disparity(found)
-        return gap if base is None else float(base(estimator, X, y)) + gap
+    def score(y_true: Any, y_pred: Any, *, group: Any) -> float:
+        data = (y_true, y_pred) if takes_truth else (y_pred,)
+        found = function(*data, group=group, reference=reference, of=of, **options)
+        return float("nan") if found.value is None else -_disparity(found)
 
     return score
 

@@ -32,7 +32,6 @@ OTHER_DEFAULTS: Mapping[tuple[str, str], str] = {
     ("text", "subject"): "`evenhand text` alone is a first look, on what ships",
     ("text", "texts"): "likewise",
     ("text", "terms"): "likewise",
-    ("predictions", "data"): "a command has no arrays that could stand in for a file",
 }
 """Options whose default is not the keyword's, and why."""
 SENTENCE = re.compile(r".*?(?<!e\.g)\.(?=\s|$)")

@@ -46,6 +46,26 @@ def test_the_notebook_table_is_printed_with_every_digit(
         assert row["value"] is None or repr(row["value"]) in printed
 
 
+def test_the_notebook_s_table_says_what_it_is_and_does_without_outcomes(table: Path) -> None:
+    """One note, no reason beside a number that is there; without outcomes the other lines are as before."""
+    given = {"y_pred": "pred", "groups": "sex", "reference": "M", "measures": "notebook-2022"}
+    whole = eh.audit_predictions(str(table), y_true="G3", **given)
+    assert "nothing else: single values" in next(n.text for n in whole.notes if n.slug == "notebook-2022")
+    assert {f.estimate.why_not for f in whole.findings if f.estimate.value is not None} == {None}
+    bare = eh.audit_predictions(str(table), **given)
+    assert len(bare.findings) == len(whole.findings)
+    for one, two in zip(whole.findings, bare.findings, strict=True):
+        if two.estimate.value is None:
+            assert two.estimate.why_not == "it needs outcomes, y_true= (--y-true)"
+            assert "Validity" in two.estimate.measure or "RMSE" in two.estimate.measure
+        else:
+            assert two.estimate.value == one.estimate.value
+    values = eh.regression_table(
+        str(table), y_pred="pred", group="sex", minority="F", reference="M"
+    ).to_pylist()
+    assert [row["value"] for row in values] == [f.estimate.value for f in bare.findings]
+
+
 def test_law_tables_are_printed_and_written(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

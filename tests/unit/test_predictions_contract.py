@@ -460,3 +460,24 @@ def test_combinations_are_the_same_counted_or_sorted(monkeypatch: pytest.MonkeyP
         monkeypatch.undo()
         assert counted.parts == in_order.parts
         assert counted.factor.codes.tolist() == in_order.factor.codes.tolist()
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_groups_that_are_said_to_be_too_small_are_named_and_not_compared(task: str) -> None:
+    """Neither as a group nor as others of a subgroup; everyone still counts them, and a small reference is an error."""
+    rng = np.random.default_rng(1)
+    race = np.array(["a"] * 300 + ["b"] * 280 + ["c"] * 20)
+    rows = {"p": rng.integers(0, 2, 600) if task == "classification" else rng.normal(size=600), "race": race}
+    result = eh.audit_predictions(rows, y_pred="p", groups="race", reference="a", min_group=30)
+    assert "c (20)" in note(result, "small-groups")
+    assert not [f for f in result.findings if "race=c" in (f.estimate.group, f.estimate.reference)]
+    assert result.counts["used"] == 600
+    whole = eh.audit_predictions(rows, y_pred="p", groups="race", reference="a")
+    value = {f.estimate.value for f in result.findings if f.estimate.group == "race=b"}
+    assert value <= {f.estimate.value for f in whole.findings}
+    assert value
+    assert not note(eh.audit_predictions(rows, y_pred="p", groups="race", min_group=20), "small-groups")
+    with pytest.raises(UsageError, match="not one of the groups"):
+        eh.audit_predictions(rows, y_pred="p", groups="race", reference="c", min_group=30)
+    with pytest.raises(UsageError, match="at least one row"):
+        eh.audit_predictions(rows, y_pred="p", groups="race", min_group=0)

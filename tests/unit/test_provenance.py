@@ -37,6 +37,7 @@ def test_every_setting_of_a_predictions_audit_is_told() -> None:
     )
     told = found.provenance["call"]["arguments"]
     without = {"data", "progress", "y_true", "y_score", "weight", "count", "lists", "features", "positive"}
+    without |= {"published", "period", "top", "probabilities"}
     assert set(told) == set(inspect.signature(eh.audit_predictions).parameters) - without - {"law", "pinball"}
     assert (told["interval"], told["suggest_threshold"], told["task"]) == (["lo", "hi"], True, "regression")
     assert told["groups"] == ["side"]

@@ -27,14 +27,16 @@ def register(app: typer.Typer) -> None:
 
 
 def predictions(
-    data: Annotated[Path, Argument(help="A file: CSV, TSV, JSON lines, Parquet or Arrow, one row a person.")],
+    data: Annotated[
+        Path | None, Argument(help="A file: CSV, TSV, JSON lines, Parquet or Arrow, one row a person.")
+    ] = None,
     y_pred: Annotated[
-        str,
+        str | None,
         Option(
             help="Column with the predictions: numbers or class labels. With --features module:attr of a"
             " fitted model."
         ),
-    ],
+    ] = None,
     groups: shared.Groups = [],  # noqa: B006 - typer copies it
     y_true: Annotated[str | None, Option(help="Column with the outcomes.")] = None,
     y_score: Annotated[str | None, Option(help="Column with a classifier's scores in [0, 1].")] = None,
@@ -83,8 +85,19 @@ def predictions(
             " them. May be repeated."
         ),
     ] = None,
+    period: Annotated[
+        str | None,
+        Option(help="Column that says when a row is of: a year, a date, or a name that sorts."),
+    ] = None,
     continuous: Annotated[
         list[str] | None, Option(help="Sensitive attributes that are numbers, e.g. age. May be repeated.")
+    ] = None,
+    search: Annotated[
+        list[str] | None,
+        Option(
+            help="Features over which the subgroup with the largest gap is searched, on one half of the rows,"
+            " and confirmed on the other. May be repeated."
+        ),
     ] = None,
     interval: Annotated[
         tuple[str, str] | None, Option(help="Columns with the lower and upper bound of prediction intervals.")
@@ -101,6 +114,24 @@ def predictions(
         str | None,
         Option(
             "--list", help="Column with the ranked list (query) of a row, which makes the task a ranking."
+        ),
+    ] = None,
+    top: Annotated[
+        int | None,
+        Option(help="How many of each ranked list are taken: adds the ratio of the shares taken."),
+    ] = None,
+    first: Annotated[
+        str,
+        Option(
+            help="Which predictions stand first in a list: highest (scores) or lowest (places, 1 being the"
+            " first)."
+        ),
+    ] = "highest",
+    published: Annotated[
+        list[Path] | None,
+        Option(
+            help="Tables of a published audit instead of rows: a file with category, applicants, selected (or"
+            " scored above the median), rate and impact ratio. May be repeated."
         ),
     ] = None,
     features: Annotated[
@@ -121,6 +152,9 @@ def predictions(
     missing: Annotated[
         str, Option(help="Rows without a group: drop (and count), error, or group (a group of their own).")
     ] = "drop",
+    min_group: Annotated[
+        int, Option(help="Rows below which a group is not compared; it is named, and counted among everyone.")
+    ] = 1,
     quantiles: Annotated[
         list[float] | None,
         Option("--quantile", help="Selection thresholds, as quantiles of all predictions. May be repeated."),
@@ -140,6 +174,14 @@ def predictions(
             help="Add the group-blind thresholds that keep the impact ratio in its band, with their cost.",
         ),
     ] = False,
+    frontier: Annotated[
+        bool,
+        Option(
+            "--frontier",
+            help="Add what other thresholds of the scores would give: one for all or one per group, chosen on"
+            " one half of the rows and reported on the other, with what equal rates cost in accuracy.",
+        ),
+    ] = False,
     primary: shared.Primary = None,
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",
@@ -157,6 +199,8 @@ def predictions(
         "tolerance": tolerances(tolerance, "disparate impact=0.8") if tolerance else None,
         "probabilities": chances or None,
     }
+    if published:
+        settled["published"] = [str(path) for path in published]
     if units == "false":
         settled["units"] = False
     spec = call_of("predictions", locals(), **settled)
@@ -184,7 +228,7 @@ def _probabilities(given: list[str] | None) -> dict[str, dict[str, str]]:
     return found
 
 
-PRINTED = ("notebook-2022 ", "ll144 ", "four-fifths ", "suggested thresholds by ")
+PRINTED = ("notebook-2022 ", "published ", "ll144 ", "four-fifths ", "suggested thresholds by ")
 
 
 def tables(result: Result) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -29,6 +31,29 @@ def exposure(
     [1.0, 1.0, 0.6309]
     """
     del weight
+    return _shared(score, lists, lambda rank: 1.0 / np.log2(1.0 + rank))
+
+
+def taken(score: npt.ArrayLike, top: int, *, lists: npt.ArrayLike | None = None) -> FloatArray:
+    """Whether each row is among the first `top` of its list; tied rows share the places they stand for.
+
+    Args:
+        score: (n,) finite, higher is nearer to the top. lists: (n,) which list each row is of; one by
+            default.
+
+    Returns:
+        (n,) in [0, 1].
+
+    >>> taken([0.9, 0.5, 0.5], 2).tolist(), taken([3, 1, 2], 1, lists=["a", "a", "b"]).tolist()
+    ([1.0, 0.5, 0.5], [1.0, 0.0, 1.0])
+    """
+    return _shared(score, lists, lambda rank: (rank <= top).astype(float))
+
+
+def _shared(
+    score: npt.ArrayLike, lists: npt.ArrayLike | None, worth: Callable[[npt.NDArray[np.intp]], FloatArray]
+) -> FloatArray:
+    """(n,) what the place of each row is worth; tied rows share the mean of their places."""
     s = np.asarray(score, dtype=float)
     if not len(s):
         return np.empty(0)
@@ -38,7 +63,7 @@ def exposure(
     order = np.lexsort((-s, which))
     begins = np.flatnonzero(np.diff(which[order], prepend=-1))
     rank = np.arange(len(s)) - np.repeat(begins, np.diff(begins, append=len(s))) + 1
-    place = 1.0 / np.log2(1.0 + rank)
+    place = worth(rank)
     changed = (np.diff(which[order], prepend=-1) != 0) | (np.diff(s[order], prepend=np.nan) != 0)
     ties = np.flatnonzero(changed)
     many = np.diff(ties, append=len(s))

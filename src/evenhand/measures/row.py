@@ -80,6 +80,8 @@ class Measure:
         primary: the headline rests on it, unless the user says otherwise.
         top: also claimed of the top of the scores. widest: also claimed of the widest of several gaps.
         worst: also claimed of the worst subgroup. pooled: also claimed with a stratum held equal.
+        searched: what of a row is averaged (over the `trials`) where a subgroup is searched over features;
+            None for a measure that is not searched by.
         better: which direction is better for a group, or None where neither is.
         reference: formula and paper.
 
@@ -117,6 +119,7 @@ class Measure:
     widest: bool = False
     worst: bool = False
     pooled: bool = False
+    searched: Smooth | None = None
     better: Literal["higher", "lower"] | None = None
     reference: str = ""
 

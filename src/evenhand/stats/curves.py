@@ -158,10 +158,19 @@ def impact_curve(a: Scores, b: Scores, *, level: float = 0.95, seed: int = 0) ->
 
 
 def no_adverse_impact_level(
-    a: Scores, b: Scores, *, band: tuple[float, float] = FOUR_FIFTHS, level: float = 0.95, seed: int = 0
+    a: Scores,
+    b: Scores,
+    *,
+    band: tuple[float, float] = FOUR_FIFTHS,
+    level: float = 0.95,
+    seed: int = 0,
+    curve: ImpactCurve | None = None,
 ) -> Inference:
     """The lowest threshold such that it and every higher one with enough people keeps the impact ratio inside
     `band`.
+
+    Args:
+        curve: `impact_curve` of the two with this level and seed, where it is at hand.
 
     Returns:
         value in units of the score. `low`: the same where the simultaneous band of the curve merely touches
@@ -181,7 +190,8 @@ def no_adverse_impact_level(
     )
     if not (a.total > 0 and b.total > 0):
         return Inference(level=level, method=method, why_not="a group has no score")
-    curve = impact_curve(a, b, level=level, seed=seed)
+    if curve is None:
+        curve = impact_curve(a, b, level=level, seed=seed)
     if not len(curve.thresholds):
         return Inference(
             level=level, method=method, why_not="no threshold selects enough people of both groups"

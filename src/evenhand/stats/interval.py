@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -149,3 +149,28 @@ def from_standard_error(
         method=method + ("" if alternative == "two-sided" else f" (one-sided: {alternative})"),
         detail=detail,
     )
+
+
+def mover(
+    parts: Sequence[tuple[float, float, float]], weights: Sequence[float], *, added: bool = False
+) -> tuple[float, float, float]:
+    """(value, low, high) of Σ c·θ of independent estimates from their own intervals: arms add as squares.
+
+    Args:
+        parts: (value, low, high) of each. weights: c. added: arms add as they are, which holds however the
+            estimates depend on each other if all intervals hold at once.
+
+    Source: Zou & Donner (2008), Construction of confidence limits about effect measures.
+
+    >>> tuple(round(v, 3) for v in mover([(0.5, 0.2, 0.9), (0.3, 0.1, 0.4)], [1, -1]))
+    (0.2, -0.116, 0.647)
+    """
+    down = [
+        c * (v - low) if c > 0 else -c * (high - v) for c, (v, low, high) in zip(weights, parts, strict=True)
+    ]
+    up = [
+        c * (high - v) if c > 0 else -c * (v - low) for c, (v, low, high) in zip(weights, parts, strict=True)
+    ]
+    value = sum(c * v for c, (v, _, _) in zip(weights, parts, strict=True))
+    below, above = (sum(arms) if added else math.hypot(*arms) for arms in (down, up))
+    return value, value - below, value + above

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr, betaincinv, gammaln
+from scipy.special import bdtr, bdtrc, betaincinv, gammaln
 
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray
@@ -76,6 +76,16 @@ def clopper_pearson(hits: int, n: int, *, level: float = 0.95) -> Inference:
         return _no_trials("Clopper–Pearson", level)
     low, high = _exact_bounds(hits, n, level)
     return Inference(value=hits / n, low=low, high=high, level=level, method="Clopper–Pearson")
+
+
+def binomial_tails(hits: int, n: int, share: float) -> tuple[float, float]:
+    """Chance of at most, and of at least, so many hits of n, each with the chance `share`.
+
+    >>> binomial_tails(1, 2, 0.5)
+    (0.75, 0.75)
+    """
+    above = 1.0 if hits <= 0 else float(bdtrc(hits - 1, n, share))
+    return float(bdtr(hits, n, share)), above
 
 
 def _exact_bounds(hits: int, n: int, level: float) -> tuple[float, float]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Selection: TypeAlias = Literal["good", "bad"]
+First: TypeAlias = Literal["highest", "lowest"]
 SELECTIONS: tuple[Selection, ...] = ("good", "bad")
 Task: TypeAlias = Literal["auto", "regression", "classification", "ranking"]
 
@@ -32,6 +33,9 @@ class Options:
         positive: the favourable class. crossing: the combinations of all groups are compared too. law: whose
             tables are added.
         selection: whether being selected is good for people.
+        top: how many of a ranked list are taken, where it is asked for. first: which predictions stand first
+            in a list. frontier: add what other thresholds of the scores would give.
+            min_group: rows below which a group is not compared.
         suggest: add the thresholds that keep the impact ratio in its band. replicates: of the bootstrap
             check.
     """
@@ -42,7 +46,11 @@ class Options:
     selection: Selection = "good"
     crossing: bool = False
     law: str | None = None
+    top: int | None = None
+    first: First = "highest"
     suggest: bool = False
+    frontier: bool = False
+    min_group: int = 1
     replicates: int = 0
 
 
@@ -220,6 +228,46 @@ def check_selection(selection: Selection, law: str | None, *, suggest: bool) -> 
             "tables of a law and suggested thresholds count those who got something good",
             given='selection="bad"',
             expected="positive= (--positive), the class that is good for people",
+        )
+
+
+def check_top(top: int | None, first: First, lists: object) -> None:
+    """Who stands first in a ranked list, and how many of it are taken.
+
+    Raises:
+        UsageError: `lists`.
+    """
+    if first not in ("highest", "lowest"):
+        raise UsageError("lists", "who stands first in a list", given=first, available=["highest", "lowest"])
+    if top is not None and lists is None:
+        raise UsageError(
+            "lists",
+            "how many of a list are taken needs lists",
+            given=f"top={top}",
+            expected="lists= (--list)",
+        )
+    if top is not None and top < 1:
+        raise UsageError("lists", "at least one of a list is taken", given=f"top={top}", expected="e.g. 1")
+
+
+def check_min_group(least: int) -> None:
+    """UsageError (`min-group`) for less than one row."""
+    if least < 1:
+        raise UsageError("min-group", "a group has at least one row", given=least, expected="e.g. 30")
+
+
+def check_period(period: object, lists: object, measures: str | Sequence[str]) -> None:
+    """What has no claims within the levels of a factor has none over time.
+
+    Raises:
+        UsageError: `periods`.
+    """
+    if period is not None and (lists is not None or is_notebook(measures)):
+        what = "ranked lists" if lists is not None else "the table of the 2022 notebook"
+        raise UsageError(
+            "periods",
+            f"{what} are not compared over time",
+            hint="audit the rows of each period by themselves",
         )
 
 

@@ -16,10 +16,14 @@ from evenhand._provenance import provenance, tells_its_call
 from evenhand._result import Result
 from evenhand._vocabulary import Positive
 from evenhand.audits.predictions.asked import (
+    First,
     Options,
     Selection,
     Task,
+    check_min_group,
+    check_period,
     check_selection,
+    check_top,
     checked_quantiles,
     references,
     say_bootstrap,
@@ -28,8 +32,9 @@ from evenhand.audits.predictions.asked import (
     tolerances,
 )
 from evenhand.audits.predictions.classification import labels
-from evenhand.audits.predictions.inputs import from_user
+from evenhand.audits.predictions.inputs import Input, from_user
 from evenhand.audits.predictions.practice.law import check_law
+from evenhand.audits.predictions.published.tables import Published, published_tables, read_all
 from evenhand.audits.predictions.regression import numbers
 from evenhand.audits.predictions.roles import (
     Chances,
@@ -38,7 +43,6 @@ from evenhand.audits.predictions.roles import (
     Fitted,
     Intake,
     Missing,
-    Named,
     Progress,
     Roles,
     Units,
@@ -48,11 +52,11 @@ from evenhand.stats.interval import check_level
 QUANTILES = (0.9, 0.8, 0.5)
 
 
-@tells_its_call("data", "progress")
+@tells_its_call("data", "published", "progress")
 def audit_predictions(
     data: Any = None,
     *,
-    y_pred: Column | Fitted,
+    y_pred: Column | Fitted | None = None,
     groups: Columns = (),
     y_true: Column | None = None,
     y_score: Column | None = None,
@@ -64,20 +68,27 @@ def audit_predictions(
     selection: Selection = "good",
     intersections: bool = False,
     control: Columns = (),
+    period: Column | None = None,
     continuous: Columns = (),
+    search: Columns = (),
     interval: tuple[str, str] | None = None,
     pinball: float | None = None,
     weight: Column | None = None,
     count: Column | None = None,
     lists: Column | None = None,
+    top: int | None = None,
+    first: First = "highest",
+    published: Any = None,
     features: Sequence[str] | None = None,
     probabilities: Chances | None = None,
     missing: Missing = "drop",
+    min_group: int = 1,
     quantiles: Sequence[float] = QUANTILES,
     tolerance: Mapping[str, Any] | None = None,
     primary: str | Sequence[str] = (),
     law: str | None = None,
     suggest_threshold: bool = False,
+    frontier: bool = False,
     level: float = 0.95,
     correction: Correction = "single-step",
     replicates: int = 0,
@@ -107,7 +118,12 @@ def audit_predictions(
         intersections: also compare the combinations of all groups.
         control: legitimate factors: every claim is repeated within each of their levels, and pooled over
             them. Pooled are impact ratios, differences of rates, of average scores and of mean residuals.
+        period: column that says when a row is of: a year, a date, or a name that sorts. The primary claims
+            are repeated in each period, and what changed from the first to the last, and along a straight
+            line, is a claim of its own. More than 24 days are put together by month, quarter or year.
         continuous: sensitive attributes that are numbers, e.g. age.
+        search: features over which the subgroup with the largest gap is searched, on one half of the rows,
+            and confirmed on the other. Conditions on up to three of them are looked at.
         interval: columns with the lower and upper bound of prediction intervals.
         pinball: τ of a model that predicts the τ-quantile: adds the ratio of pinball losses.
         weight: column with case weights.
@@ -116,11 +132,21 @@ def audit_predictions(
         lists: column with the ranked list (query) of a row, which makes the task a ranking. Ranks are
             counted in each list, exposures averaged over lists, and lists are the units of inference;
             nothing else is compared.
+        top: how many of each ranked list are taken: adds the ratio of the shares taken. Lists whose
+            predictions are 0 and 1 say themselves who is.
+        first: which predictions stand first in a list: highest (scores) or lowest (places, 1 being the
+            first).
+        published: tables of a published audit instead of rows: a file with category, applicants, selected (or
+            scored above the median), rate and impact ratio. Several are of the same people by other
+            categories. Rates, ratios and totals are recomputed, every mismatch is named, and intervals,
+            tests and the bounds for people of unknown category are added. `groups`, `count` and `y_pred` may
+            name the columns of categories, applicants and selected.
         features: columns that a fitted model is asked with, where it does not name its own.
         probabilities: chances of each group, where groups are known by chances only, e.g. of race by name
             and address. ``{"race": {"white": "p_white", "black": "p_black"}}``: group → column of numbers
             that add up to 1 in each row; given instead of `groups`.
         missing: rows without a group: drop (and count), error, or group (a group of their own).
+        min_group: rows below which a group is not compared; it is named, and counted among everyone.
         quantiles: selection thresholds, as quantiles of all predictions.
         tolerance: largest differences that count as even-handed, by measure. E.g. ``{"disparate impact":
             0.8}``; defaults in docs/reference/predictions.md.
@@ -129,6 +155,8 @@ def audit_predictions(
         law: tables to add: ll144 or four-fifths.
         suggest_threshold: add the group-blind thresholds that keep the impact ratio in its band, with their
             cost.
+        frontier: add what other thresholds of the scores would give: one for all or one per group, chosen on
+            one half of the rows and reported on the other, with what equal rates cost in accuracy.
         level: confidence level of the intervals.
         correction: adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.
         replicates: bootstrap replicates of the regression table, as a check of the intervals; 0 for none.
@@ -145,8 +173,6 @@ def audit_predictions(
     [-1.25]
     """
     check_level(level)
-    check_law(law)
-    check_selection(selection, law, suggest=suggest_threshold)
     analysis = Analysis()
     options = Options(
         quantiles=checked_quantiles(quantiles),
@@ -155,7 +181,11 @@ def audit_predictions(
         selection=selection,
         crossing=intersections,
         law=law,
+        top=top,
+        first=first,
         suggest=suggest_threshold,
+        frontier=frontier,
+        min_group=min_group,
         replicates=replicates,
     )
     intake = Intake(
@@ -175,40 +205,82 @@ def audit_predictions(
         count=count,
         lists=lists,
         control=control,
+        period=period,
         continuous=continuous,
+        search=search,
         interval=interval,
         features=features,
         probabilities=probabilities or {},
     )
-    given = from_user(data, roles, intake)
-    named, chosen = given.named, task_of(task, given, positive)
+    _check(options, roles, published)
+    given, chosen = _given(published, data, roles, intake, options, task)
     declared = Declared(
-        reference=references(reference, named),
+        reference=references(reference, given.named),
         tolerance=tolerances(tolerance, chosen),
         primary=named_primary(primary),
         level=level,
         correction=correction,
         seed=seed,
     )
-    if chosen == "classification":
-        counts = labels(given, declared, analysis, options)
-    else:
-        counts = numbers(given, declared, analysis, options, task=chosen)
-    say_bootstrap(analysis, named, options, chosen)
+    counts = _counted(given, declared, analysis, options, chosen)
     declared.check_primary(analysis.claimed)
-    told = _told(named, chosen, options, declared)
+    told = _told(given, chosen, options, declared)
     return analysis.result(
         audit="predictions",
-        title=_title(data, y_pred, named),
+        title=_title(data, y_pred, given),
         counts=counts,
         correction=correction,
-        provenance=provenance(audit_predictions, told, data={"table": given.digest(data)}),
+        provenance=provenance(audit_predictions, told, data=_digests(data, given)),
     )
 
 
-def _told(named: Named, task: Task, options: Options, declared: Declared) -> dict[str, Any]:
+def _check(options: Options, roles: Roles, published: Any) -> None:
+    """What is asked for fits together."""
+    check_law(options.law)
+    check_selection(options.selection, options.law if published is None else "ll144", suggest=options.suggest)
+    check_min_group(options.min_group)
+    check_top(options.top, options.first, roles.lists)
+    check_period(roles.period, roles.lists, options.measures)
+
+
+def _given(
+    published: Any, data: Any, roles: Roles, intake: Intake, options: Options, task: Task
+) -> tuple[Input | Published, Task]:
+    """What was handed over, and what it is audited as."""
+    if published is not None:
+        asked = _beyond_counts(task, options, intake)
+        return read_all(published, data, roles, asked=asked), "classification"
+    given = from_user(data, roles, intake)
+    return given, task_of(task, given, options.positive)
+
+
+def _beyond_counts(task: Task, options: Options, intake: Intake) -> bool:
+    """Whether something is asked for that counts by category cannot give."""
+    labels_only = task in ("auto", "classification") and options.positive is None
+    return (
+        not labels_only or intake.missing != "drop" or options.crossing or options.suggest or options.frontier
+    )
+
+
+def _counted(
+    given: Input | Published, declared: Declared, analysis: Analysis, options: Options, task: Task
+) -> dict[str, int]:
+    """Everything that is found; rows read, used and left out."""
+    if isinstance(given, Published):
+        return published_tables(given, declared, analysis, options)
+    if task == "classification":
+        counts = labels(given, declared, analysis, options)
+    else:
+        counts = numbers(given, declared, analysis, options, task=task)
+    say_bootstrap(analysis, given.named, options, task)
+    return counts
+
+
+def _told(given: Input | Published, task: Task, options: Options, declared: Declared) -> dict[str, Any]:
     """What was asked, as the result keeps it."""
-    roles = {k: v for k, v in asdict(named).items() if k != "of_second"}
+    roles = {k: v for k, v in asdict(given.named).items() if k not in ("of_second", "chances")}
+    if isinstance(given, Published):
+        roles["published"] = [table.source for table in given.tables]
     return roles | {
         "task": task,
         "selection": options.selection,
@@ -218,8 +290,15 @@ def _told(named: Named, task: Task, options: Options, declared: Declared) -> dic
     }
 
 
-def _title(data: Any, y_pred: Column | Fitted, named: Named) -> str:
+def _digests(data: Any, given: Input | Published) -> dict[str, str]:
+    return given.digests() if isinstance(given, Published) else {"table": given.digest(data)}
+
+
+def _title(data: Any, y_pred: Column | Fitted | None, given: Input | Published) -> str:
     """What is compared, of what, by what."""
+    if isinstance(given, Published):
+        return given.title
+    named = given.named
     who = Path(data).name if isinstance(data, str | os.PathLike) else "a table"
     if isinstance(y_pred, Fitted):
         who = type(y_pred).__name__

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand._errors import DataError
 from evenhand._labels import Attribute, Grouped, Label, groupings
@@ -29,7 +31,7 @@ from evenhand.audits.predictions.sources import Cells, Finds, Source, Stratum, i
 from evenhand.measures import classification as cls
 from evenhand.stats.histogram import Scores
 from evenhand.stats.missing_groups import Unlabelled
-from evenhand.stats.moments import moments, moments_of_units
+from evenhand.stats.moments import Moments, moments, moments_of_units
 
 CALIBRATION_BINS = 10
 RIGHT = ""
@@ -190,12 +192,56 @@ def class_cells(
     binned: bool = False,
 ) -> list[ClassCell]:
     """One cell for each level that has rows."""
+    if weight is None and unit is None and "y_score" not in columns:
+        codes = groups.factor.codes if within is None else np.where(within, groups.factor.codes, -1)
+        every = zip(groups.labels, _counted(columns, codes, len(groups.labels)), strict=True)
+        return [_plain(label, made) for label, made in every if made.n]
     found = zip(groups.labels, rows_by_level(groups.factor, within), strict=True)
     return [
         class_cell(columns, weight, rows, label, unit=unit, binned=binned)
         for label, rows in found
         if len(rows)
     ]
+
+
+def _counted(columns: Mapping[str, FloatArray], codes: IntArray, levels: int) -> list[Moments]:
+    """The sums of each level, of rows that count alike: how many are selected, of the class, and both.
+
+    Args:
+        codes: (n,) levels, negative for rows to leave out.
+    """
+    parts = [columns[name] > 0 for name in ("selected", "actual") if name in columns]
+    at: npt.NDArray[np.signedinteger[Any]] = (np.maximum(codes, -1) + 1).astype(
+        np.int16 if levels < 1 << 12 else np.int64
+    )
+    for part in parts:
+        at += at
+        at += part
+    shape = (levels + 1, *[2] * len(parts))
+    counts = np.bincount(at, minlength=int(np.prod(shape))).reshape(shape)[1:].astype(float)
+    found = []
+    for own in counts:
+        names: tuple[str, ...] = ("sel",)
+        if len(parts) == 1:
+            cross = np.array([[own[1]]])
+        else:
+            sel, act, both = own[1].sum(), own[:, 1].sum(), own[1, 1]
+            names = ("sel", "act", "tp")
+            cross = np.array([[sel, both, both], [both, act, both], [both, both, both]])
+        n = float(own.sum())
+        sums = np.diagonal(cross).copy()
+        found.append(
+            Moments(names=names, n=int(n), weight=n, weight2=n, sums=sums, sums2=sums.copy(), cross=cross)
+        )
+    return found
+
+
+def _plain(label: Label, made: Moments) -> ClassCell:
+    return ClassCell(label=label, moments=made, top=made, scores=NOTHING)
+
+
+NOTHING = Scores(values=np.zeros(1), weight=np.zeros(1), weight2=np.zeros(1), n=0)
+"""Labels have no scores."""
 
 
 def class_cell(
@@ -215,9 +261,8 @@ def class_cell(
     """
     part = {k: v[rows] for k, v in columns.items()}
     w = None if weight is None else weight[rows]
-    names, terms = _terms(part)
+    names, terms = class_terms(part)
     made = moments(terms, names, w) if unit is None else moments_of_units(terms, names, unit[rows], w)
-    none = Scores(values=np.zeros(1), weight=np.zeros(1), weight2=np.zeros(1), n=0)
     positives = negatives = calibration = None
     if "y_score" in part and "actual" in part:
         if binned:
@@ -233,14 +278,15 @@ def class_cell(
         label=label,
         moments=made,
         top=made,
-        scores=none,
+        scores=NOTHING,
         positives=positives,
         negatives=negatives,
         calibration=calibration,
     )
 
 
-def _terms(part: Mapping[str, FloatArray]) -> tuple[list[str], FloatArray]:
+def class_terms(part: Mapping[str, FloatArray]) -> tuple[list[str], FloatArray]:
+    """The terms that these columns allow, and (k, n) their values."""
     names = [n for n in cls.TERMS if set(NEEDS[n]) <= set(part)]
     return names, np.stack([cls.TERMS[n](part) for n in names])
 
@@ -254,8 +300,10 @@ def calibration_sums(score: FloatArray, actual: FloatArray, weight: FloatArray |
     return np.array([np.bincount(place, t, CALIBRATION_BINS) for t in terms])
 
 
-def from_rows(rows: Rows, positive: Positive, *, crossing: bool) -> Labelled:
-    """Rows in memory: exact scores.
+def read_labels(
+    rows: Rows, positive: Positive
+) -> tuple[Vocabulary, list[str], dict[str, dict[str, FloatArray]]]:
+    """The labels, those that are compared, and for each of these its columns.
 
     Raises:
         DataError, UsageError: as `compared_labels` and `class_columns`.
@@ -265,7 +313,16 @@ def from_rows(rows: Rows, positive: Positive, *, crossing: bool) -> Labelled:
     compared = compared_labels(words, positive)
     if rows.of_second and len(compared) == 1 and words.is_first(compared[0]):
         rows = rows.with_column("y_score", 1 - rows.columns["y_score"])
-    columns = _columns(rows, compared)
+    return words, compared, _columns(rows, compared)
+
+
+def from_rows(rows: Rows, positive: Positive, *, crossing: bool) -> Labelled:
+    """Rows in memory: exact scores.
+
+    Raises:
+        DataError, UsageError: as `compared_labels` and `class_columns`.
+    """
+    words, compared, columns = read_labels(rows, positive)
 
     known: dict[tuple[Attribute, Stratum], list[Classes]] = {}
 
@@ -332,16 +389,13 @@ def _columns(rows: Rows, compared: Sequence[str]) -> dict[str, dict[str, FloatAr
 
 
 def _everyone(rows: Rows, columns: Mapping[str, Mapping[str, FloatArray]]) -> Classes:
-    whole = {
-        name: class_cell(
-            {k: v for k, v in own.items() if k != "y_score"},
-            rows.weight,
-            slice(None),
-            EVERYONE,
-            unit=rows.unit,
-        )
-        for name, own in columns.items()
-    }
+    whole = {}
+    for name, own in columns.items():
+        labels = {k: v for k, v in own.items() if k != "y_score"}
+        if rows.weight is None and rows.unit is None:
+            whole[name] = _plain(EVERYONE, _counted(labels, np.zeros(len(rows), dtype=np.int32), 1)[0])
+        else:
+            whole[name] = class_cell(labels, rows.weight, slice(None), EVERYONE, unit=rows.unit)
     return Classes(label=EVERYONE, of=whole)
 
 
@@ -371,7 +425,7 @@ def _loose(
     chosen = doubtful(groups, rows.chances, within_of(rows, at))
     found = {}
     for name, own in columns.items() if len(chosen) else ():
-        names, terms = _terms({k: v[chosen] for k, v in own.items()})
+        names, terms = class_terms({k: v[chosen] for k, v in own.items()})
         made = Unlabelled(
             names=tuple(names),
             n=len(chosen),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evenhand._analysis import Analysis
-from evenhand._compare import against, compare, kept, reference_of, widest, worst_subgroup
+from evenhand._compare import Pair, against, compare, kept, reference_of, widest, worst_subgroup
 from evenhand._declared import Declared
 from evenhand._labels import Attribute
 from evenhand._strata import held_equal, say_paradox, within_strata
@@ -18,8 +18,12 @@ from evenhand.audits.predictions.class_exhibits import add_classification, add_c
 from evenhand.audits.predictions.continuous import add_continuous
 from evenhand.audits.predictions.inputs import Input
 from evenhand.audits.predictions.practice.absent import add_absent
+from evenhand.audits.predictions.practice.periods import over_time
 from evenhand.audits.predictions.practice.selection import law_of_labels
+from evenhand.audits.predictions.practice.small import without_small
 from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
+from evenhand.audits.predictions.searched.frontier import add_frontier
+from evenhand.audits.predictions.searched.worst import worst_of_labels
 from evenhand.audits.predictions.sources import Source
 from evenhand.measures.classification import ACCURACY, BASE, FPR, ROWS, SELECTED, TPR
 from evenhand.measures.contrasts import rate_gap
@@ -28,11 +32,23 @@ from evenhand.measures.contrasts import rate_gap
 def labels(given: Input, declared: Declared, analysis: Analysis, options: Options) -> dict[str, int]:
     """The tables of a law, then the claims; rows read, used and left out."""
     found = given.labelled(options.positive)
+    first = found.compared[0]
+    kept_groups = without_small(found.source, options.min_group, analysis, lambda c: c.of[first].moments.n)
+    found = replace(found, source=kept_groups)
     say_task(analysis, given.named, options, "classification", found.compared)
     if options.law is not None:
         law_of_labels(found, options, declared, analysis, weighted=given.named.weight is not None)
-    classification(found.only(options.crossing), declared, analysis, measures=options.measures)
+    period = given.named.period
+    classification(found.only(options.crossing), declared, analysis, measures=options.measures, period=period)
     add_absent(found.source.absent, declared, analysis)
+    if options.frontier:
+        if given.large is not None:
+            raise given.not_streamed("the frontier of thresholds (--frontier)")
+        add_frontier(given.rows(labels=True), declared, analysis, options)
+    if given.named.search:
+        for name in found.compared:
+            where = f"class={name}" if len(found.compared) > 1 else None
+            worst_of_labels(given.rows(labels=True), name, declared, analysis, options, where)
     if given.named.continuous:
         rows = given.rows(labels=True)
         favoured = rows.labels["y_pred"].is_level(found.favourable(options.positive)).astype(float)
@@ -41,17 +57,26 @@ def labels(given: Input, declared: Declared, analysis: Analysis, options: Option
 
 
 def classification(
-    found: Labelled, declared: Declared, analysis: Analysis, *, measures: str | Sequence[str]
+    found: Labelled,
+    declared: Declared,
+    analysis: Analysis,
+    *,
+    measures: str | Sequence[str],
+    period: str | None = None,
 ) -> None:
     """Every claim about every group against the reference, for the favourable class or for each of
-    several."""
+    several.
+
+    Args:
+        period: the control factor that is time.
+    """
     several = len(found.compared) > 1
     for name in found.compared:
         source = found.against_rest(name)
         _notice(source.everyone, name, analysis)
         given = f"class={name}" if several else None
         for attribute in source.attributes:
-            _attribute(source, attribute, declared, analysis, measures=measures, given=given)
+            _attribute(source, attribute, declared, analysis, measures=measures, given=given, period=period)
     if found.overall is not None:
         _overall(found.overall, declared, analysis, measures=measures)
     if several:
@@ -84,6 +109,7 @@ def _attribute(
     *,
     measures: str | Sequence[str],
     given: str | None,
+    period: str | None,
 ) -> None:
     """The claims about one attribute, for one class against the rest."""
     cells = source.cells(attribute, None)
@@ -111,18 +137,27 @@ def _attribute(
     add_classification(analysis, cells, attribute, declared, given)
     for name, levels in source.strata.items():
         within = [(level, source.cells(attribute, (name, level))) for level in levels]
+        if name == period:
+            each = [(level, _held(own, reference)) for level, own in within]
+            over_time([x for x in each if x[1]], claims, declared, analysis, attribute, name, given)
+            continue
         strata = []
         for level, own in within:
-            held = next((c for c in own if c.label == reference.label), None)
-            if held is not None and len(own) > 1:
-                where = " and ".join(x for x in (given, f"{name}={level}") if x)
-                strata.append((where, against(own, held)))
+            pairs = _held(own, reference)
+            if pairs:
+                strata.append((" and ".join(x for x in (given, f"{name}={level}") if x), pairs))
         within_strata(strata, claims, declared, analysis, attribute)
         if source.everyone.moments.units is None and given is None:
             found = held_equal(strata, claims, declared, attribute, name)
             say_paradox(found, analysis, name)
             analysis.findings += found
         add_conditional(analysis, [c.label for c in cells], [c for _, c in within], attribute, name, given)
+
+
+def _held(cells: Sequence[ClassCell], reference: ClassCell) -> list[Pair[ClassCell]]:
+    """Everyone against the reference, of the cells of a stratum; none where it has no rows there."""
+    own = next((c for c in cells if c.label == reference.label), None)
+    return [] if own is None else against(cells, own)
 
 
 def say_base_rates(pairs: Sequence[tuple[ClassCell, ClassCell]], analysis: Analysis, level: float) -> None:

@@ -3,7 +3,7 @@ by threshold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from evenhand.measures import regression as reg
 from evenhand.measures.contrasts import correlation_of, correlations, hits
 from evenhand.measures.regression import selected_term
 from evenhand.measures.row import Measure, compare
-from evenhand.stats.curves import impact_curve, no_adverse_impact_level, pass_curve
+from evenhand.stats.curves import ImpactCurve, impact_curve, no_adverse_impact_level, pass_curve
 from evenhand.stats.interval import Inference, bounds
 from evenhand.stats.moments import estimate
 from evenhand.stats.practice import four_fifths
@@ -173,16 +173,18 @@ def curves(analysis: Analysis, cells: Sequence[Cell], reference: Cell, declared:
     level, seed = declared.level, declared.seed
     roc: list[dict[str, Scalar]] = []
     impact: list[dict[str, Scalar]] = []
+    known: dict[Label, ImpactCurve] = {}
     for c in [c for c in cells if c is not reference][:6]:
         passed = pass_curve(c.scores, reference.scores, level=level, seed=seed)
         keep = np.unique(passed.reference, return_index=True)[1]  # one point for each place on the axis
         points = (passed.reference, passed.group, passed.low, passed.high, passed.thresholds)
         roc += _points(ROC, (column[keep] for column in points), str(c.label))
         curve = impact_curve(c.scores, reference.scores, level=level, seed=seed)
+        known[c.label] = curve
         band = (np.clip(side, *DRAWN) for side in (curve.low, curve.high))
         shown = (curve.thresholds, curve.ratio, curve.low, curve.high, curve.selected, *band)
         impact += _points(IMPACT, shown, str(c.label))
-    add_levels(analysis, cells, reference, declared)
+    add_levels(analysis, cells, reference, declared, known)
     if len({row["threshold"] for row in roc}) < 2:
         return
     diagonal = [(end, end, end, end, None, "equal pass rates") for end in (0.0, 1.0)]
@@ -233,11 +235,27 @@ def _points(names: Sequence[str], columns: Iterable[FloatArray], group: str) -> 
     ]
 
 
-def add_levels(analysis: Analysis, cells: Sequence[Cell], reference: Cell, declared: Declared) -> None:
-    """The no-adverse-impact level of each group and Hedges' g, as estimates without a verdict."""
+def add_levels(
+    analysis: Analysis,
+    cells: Sequence[Cell],
+    reference: Cell,
+    declared: Declared,
+    known: Mapping[Label, ImpactCurve],
+) -> None:
+    """The no-adverse-impact level of each group and Hedges' g, as estimates without a verdict.
+
+    Args:
+        known: the curves that have been drawn.
+    """
     items = []
     for c, _ in against(cells, reference):
-        found = no_adverse_impact_level(c.scores, reference.scores, level=declared.level, seed=declared.seed)
+        found = no_adverse_impact_level(
+            c.scores,
+            reference.scores,
+            level=declared.level,
+            seed=declared.seed,
+            curve=known.get(c.label),
+        )
         item = Estimate(
             measure="no-adverse-impact level",
             contrast="threshold",

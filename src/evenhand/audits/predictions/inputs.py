@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from evenhand._analysis import Analysis
+from evenhand._calendar import in_periods
 from evenhand._errors import DataError, UsageError
 from evenhand._model import FloatArray
 from evenhand._provenance import digest_of
@@ -17,7 +19,17 @@ from evenhand._vocabulary import Positive
 from evenhand.audits.predictions import class_cells, sources
 from evenhand.audits.predictions.batches import Large, large_file
 from evenhand.audits.predictions.class_cells import Labelled
-from evenhand.audits.predictions.roles import Column, Columns, Intake, Named, Progress, Roles, gather, unit_of
+from evenhand.audits.predictions.roles import (
+    MOST_PERIODS,
+    Column,
+    Columns,
+    Intake,
+    Named,
+    Progress,
+    Roles,
+    gather,
+    unit_of,
+)
 from evenhand.audits.predictions.rows import Rows, rows_of
 from evenhand.audits.predictions.sources import Numbers, Source
 from evenhand.audits.predictions.units import by_chances, check_chances, in_units, withhold_of_copies
@@ -136,6 +148,8 @@ def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
             raise made.not_streamed("a continuous attribute")
         if unit_of(roles.units, large.columns) is not None:
             raise made.not_streamed("an audit of units (--unit)")
+        if roles.search != ():
+            raise made.not_streamed("a search for subgroups (--search)")
         if roles.count is not None:
             raise made.not_streamed("a table of counts (--count)")
         if roles.probabilities:
@@ -147,12 +161,25 @@ def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
         intake.analysis.note("counted", text)
     elif roles.units is not False and named.unit is None:
         withhold_of_copies(whole, named, intake.analysis)
+    if named.period is not None:
+        whole = _in_periods(whole, named.period, intake.analysis)
     return Input(named=named, table=whole.select(named.all()), large=None, intake=intake)
+
+
+def _in_periods(table: pa.Table, name: str, analysis: Analysis) -> pa.Table:
+    """Days as months, quarters or years, where there are too many of them."""
+    import pyarrow as pa
+
+    put, unit = in_periods(table.column(name), MOST_PERIODS)
+    if put is None:
+        return table
+    analysis.note("periods", f"The days of {name} are put together by {unit}.")
+    return table.set_column(table.column_names.index(name), name, pa.array(put, pa.string()))
 
 
 def _plain(roles: Roles) -> bool:
     """Whether every role is a column's name."""
-    single = (roles.y_pred, roles.y_true, roles.y_score, roles.weight, roles.count, roles.lists)
+    single = (roles.y_pred, roles.y_true, roles.y_score, roles.weight, roles.count, roles.lists, roles.period)
     several = (roles.groups, roles.control)
     return all(r is None or isinstance(r, str) for r in single) and not any(
         _texts(r) is None for r in several
@@ -177,7 +204,8 @@ def _names(large: Large, roles: Roles) -> Named:
         groups=_texts(roles.groups) or (),
         y_true=_text(roles.y_true),
         y_score=_text(roles.y_score),
-        control=_texts(roles.control) or (),
+        control=(*(_texts(roles.control) or ()), *([roles.period] if isinstance(roles.period, str) else [])),
+        period=_text(roles.period),
         interval=None if roles.interval is None else (roles.interval[0], roles.interval[1]),
         weight=_text(roles.weight),
         lists=_text(roles.lists),

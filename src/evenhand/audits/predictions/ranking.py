@@ -13,14 +13,19 @@ from evenhand._compare import Spread, against, claim_of, compare, reference_of
 from evenhand._declared import Declared
 from evenhand._labels import Attribute, Grouped, Label, groupings
 from evenhand._model import BoolArray, Exhibit, Factor, FloatArray, IntArray, Scalar
+from evenhand.audits.predictions.asked import Options
 from evenhand.audits.predictions.rows import Rows
+from evenhand.measures.classification import IMPACT
 from evenhand.measures.contrasts import FEWEST_UNITS, from_log
-from evenhand.measures.ranking import exposure
+from evenhand.measures.ranking import exposure, taken
 from evenhand.measures.regression import EXPOSURE
 from evenhand.stats.crossed import Component, combined, nested_parts
 from evenhand.stats.interval import Inference, bounds, from_standard_error
+from evenhand.stats.rates import binomial_tails, clopper_pearson
 
 FEWEST = 10
+FEWEST_TAKEN = 5
+"""Members of a group that are taken, below which the log of a share is not normal."""
 SMALL = 30
 """Candidates of a group below which it borrows the variance of a much larger one: exposures are skewed."""
 METHOD = "ratio of mean exposures over lists with both groups, t on the log scale, error at least by chance"
@@ -46,7 +51,8 @@ class Listed:
     Args:
         means: (lists,) mean exposure of its members in each list, NaN where it has none. size: (lists,) its
             members. places: (lists,) variance of the exposures of all places of a list. level: (lists,) their
-            mean. people: its rows, where candidates recur. unlabelled: rows of unknown group.
+            mean. length: (lists,) rows of any group. people: its rows, where candidates recur. unlabelled:
+            rows of unknown group.
     """
 
     label: Label
@@ -54,6 +60,7 @@ class Listed:
     size: FloatArray
     places: FloatArray
     level: FloatArray
+    length: FloatArray
     people: People | None = None
     unlabelled: int = 0
 
@@ -63,29 +70,79 @@ class Listed:
         return int(self.size.sum())
 
 
-def ranked_lists(
-    rows: Rows, lists: Factor, declared: Declared, analysis: Analysis, *, crossing: bool
-) -> None:
-    """Exposure of every group against the reference, averaged over lists.
+def ranked_lists(rows: Rows, lists: Factor, declared: Declared, analysis: Analysis, options: Options) -> None:
+    """Exposure of every group against the reference, averaged over lists; and who is taken, where lists say
+    so (their predictions are 0 and 1) or it is asked for.
 
     Args:
         lists: which list each row is of; places are counted within it.
     """
-    given = exposure(rows.columns["y_pred"], lists=lists.codes)
-    claim = claim_of(EXPOSURE, declared, _exposures, units={}, given="within lists", spread=_without_group)
-    for groups in groupings(rows.groups, crossing=crossing):
+    way = -1.0 if options.first == "lowest" else 1.0
+    score = way * rows.columns["y_pred"]
+    told = options.top is None and bool(np.isin(rows.columns["y_pred"], (0.0, 1.0)).all())
+    if way > 0 and not told and _are_places(score, lists):
+        text = (
+            "The predictions of every list count from 1 to its length, and the highest is taken for the"
+            ' first. If they are places, 1 being the first, say so: first="lowest" (--first lowest).'
+        )
+        analysis.note("list-places", text, warning=True)
+    sought = []
+    if told or options.top is not None:
+        given = score + (way < 0) if told else taken(score, options.top or 1, lists=lists.codes)
+        who = "taken from each list" if told else f"top {options.top} of each list"
+        row = IMPACT.with_(key="disparate impact")
+        claim = claim_of(row, declared, _taken, units={}, given=who, spread=_without_group)
+        sought.append((given, claim, Shown("taken", f"Taken from ranked lists ({who})", "share taken", who)))
+    if not told:
+        claim = claim_of(
+            EXPOSURE, declared, _exposures, units={}, given="within lists", spread=_without_group
+        )
+        claim = replace(claim, primary=claim.primary and not sought)
+        sought.append((exposure(score, lists=lists.codes), claim, EXPOSED))
+    for groups in groupings(rows.groups, crossing=options.crossing):
         attribute = groups.attribute
-        sides = [side for side in _sides(given, lists, groups, rows.unit) if side.n > 0]
-        _table(analysis, attribute, sides, declared.level)
-        if len(sides) < 2:
-            text = f"{attribute} has {len(sides)} group with rows: there is nothing to compare."
-            analysis.note("one-group", text, warning=True)
-            continue
-        reference = reference_of(sides, attribute, declared, analysis)
-        own = replace(claim, primary=claim.primary and not attribute.crossed)
-        compare(against(sides, reference), [own], declared, analysis, family=str(attribute))
+        for given, claim, shown in sought:
+            sides = [s for s in _sides(given, lists, groups, rows.unit) if s.n >= options.min_group]
+            _table(analysis, attribute, sides, declared.level, shown)
+            if len(sides) < 2:
+                text = f"{attribute} has {len(sides)} group with rows: there is nothing to compare."
+                analysis.note("one-group", text, warning=True)
+                continue
+            reference = reference_of(sides, attribute, declared, analysis)
+            own = replace(claim, primary=claim.primary and not attribute.crossed)
+            compare(against(sides, reference), [own], declared, analysis, family=str(attribute))
     if rows.weight is not None:
         analysis.note("list-weights", "Lists count alike: the case weights are not used.", warning=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How what groups get in lists is shown.
+
+    Args:
+        name: of the exhibit. title: its title. column: what is averaged. what: what that is, in words.
+    """
+
+    name: str
+    title: str
+    column: str
+    what: str
+
+
+EXPOSED = Shown(
+    "exposure",
+    "Exposure in ranked lists",
+    "exposure",
+    "mean of 1/log₂(1 + rank) of the group's members in a list",
+)
+
+
+def _are_places(score: FloatArray, lists: Factor) -> bool:
+    """Whether every list of two and more holds each number from 1 to its length once."""
+    size = np.bincount(lists.codes, minlength=len(lists.levels))
+    order = np.lexsort((score, lists.codes))
+    begins = np.repeat(np.cumsum(size) - size, size)
+    return bool(size.max(initial=0) > 1 and (score[order] == np.arange(len(score)) - begins + 1).all())
 
 
 def _without_group(a: Listed, b: Listed) -> Spread[Listed] | None:
@@ -107,7 +164,16 @@ def _sides(given: FloatArray, lists: Factor, groups: Grouped, who: IntArray | No
         people = [People(given=given[r], lists=lists.codes[r], who=who[r]) for r in own]
     unlabelled = int((codes < 0).sum())
     return [
-        Listed(label=label, means=m, size=s, places=places, level=level, people=p, unlabelled=unlabelled)
+        Listed(
+            label=label,
+            means=m,
+            size=s,
+            places=places,
+            level=level,
+            length=rows,
+            people=p,
+            unlabelled=unlabelled,
+        )
         for label, m, s, p in zip(groups.labels, means, size, people, strict=True)
     ]
 
@@ -162,22 +228,61 @@ def _exposures(a: Listed, b: Listed, level: float) -> Inference:
     return found.with_(detail={**found.detail, "n": tuple(int(side.size[both].sum()) for side in (a, b))})
 
 
+def _taken(a: Listed, b: Listed, level: float) -> Inference:
+    """Ratio of the shares taken; where fewer than `FEWEST_TAKEN` of a group are, of single lists with one
+    winner an exact interval, else none."""
+    both = np.isfinite(a.means) & np.isfinite(b.means)
+    n = int(both.sum())
+    hits = [float((side.means * side.size)[both].sum()) for side in (a, b)]
+    if n == 0 or (n < FEWEST and hits[1] > 0) or min(hits) >= FEWEST_TAKEN:
+        found = _exposures(a, b, level)
+        return found.with_(method=found.method.replace("mean exposures", "shares taken"))
+    value = float(a.means[both].mean() / b.means[both].mean()) if hits[1] > 0 else None
+    one, two = a.size[both], b.size[both]
+    single = bool(((a.means * a.size + b.means * b.size)[both] <= 1.0 + 1e-9).all())
+    alike = len(np.unique(np.column_stack([one, two]), axis=0)) == 1
+    trials = round(sum(hits))
+    if not (single and alike and trials and a.people is None):
+        few = min(hits)
+        why = f"{few:g} of a group are taken in {n} lists; at least {FEWEST_TAKEN} are needed"
+        why = why if value is not None else "nobody of the reference is taken"
+        return Inference(value=value, level=level, method="ratio of shares taken", why_not=why)
+    share = clopper_pearson(round(hits[0]), trials, level=level)
+    odds = float(two[0] / one[0])
+    low, high = ((share.low or 0.0), (share.high or 1.0))
+    null = float(one[0] / (one[0] + two[0]))
+    tails = binomial_tails(round(hits[0]), trials, null)
+    return Inference(
+        value=value,
+        low=odds * low / (1 - low) if low < 1 else None,
+        high=odds * high / (1 - high) if high < 1 else None,
+        p_value=min(1.0, 2 * min(tails)),
+        level=level,
+        method="Clopper–Pearson's interval of who of the two is taken, as a ratio of their rates",
+        why_not=None if value is not None and high < 1 else "nobody of the reference is taken",
+        detail={"n": (int(one.sum()), int(two.sum())), "units": {"list": n}},
+    )
+
+
 def _of_candidates(
     found: Inference, sides: tuple[Listed, Listed], people: tuple[People, People], both: BoolArray
 ) -> Inference:
     """The inference over lists and over candidates, who are nested in the groups and recur in lists.
 
     V = V_list + V_candidate − V_residual, the residual being counted in both; never less than the larger.
-    df is at most that of the fewest clusters.
+    df is at most that of the fewest clusters. The places of a list are given out once: what one candidate
+    gains the other L − 1 of the list lose, alike, and that moves the ratio too.
 
     Source: Cameron, Gelbach & Miller (2011), Robust inference with multiway clustering, eq. 2.7 to 2.12.
     """
     n, level = int(both.sum()), sides[0].level / sides[0].level[both].mean()
     parts, residuals, counts = [], [], []
-    for side, own in zip(sides, people, strict=True):
+    for side, other, own in zip(sides, sides[::-1], people, strict=True):
         mean, rows = side.means[both].mean(), both[own.lists]
+        rest_of = np.maximum(side.length - 1.0, 1.0)
+        gained = (side.length - side.size + side.size * mean / other.means[both].mean()) / rest_of
         at, who = own.lists[rows], np.unique(own.who[rows], return_inverse=True)[1]
-        moved = (own.given[rows] - mean * level[at]) / (side.size[at] * n * mean)
+        moved = gained[at] * (own.given[rows] - mean * level[at]) / (side.size[at] * n * mean)
         k = int(who.max(initial=-1)) + 1
         counts.append(k)
         sums, times = np.bincount(who, moved, k), np.bincount(who, minlength=k)
@@ -209,21 +314,24 @@ def _by_chance(a: Listed, b: Listed, both: BoolArray) -> float:
     return float(np.sqrt(np.sum(dealt)) / np.sum(a.level[both]))
 
 
-def _table(analysis: Analysis, attribute: Attribute, sides: Sequence[Listed], level: float) -> None:
+def _table(
+    analysis: Analysis, attribute: Attribute, sides: Sequence[Listed], level: float, shown: Shown
+) -> None:
     rows: list[dict[str, Scalar]] = []
+    best = max((float(side.means[np.isfinite(side.means)].mean()) for side in sides), default=0.0)
     for side in sides:
         own = side.means[np.isfinite(side.means)]
         n, value = len(own), float(own.mean())
         low = high = None
         if n >= FEWEST:
             low, high = bounds(value, float(own.std(ddof=1) / np.sqrt(n)), df=n - 1, level=level)
-        rows.append(
-            {"group": str(side.label), "exposure": value, "low": low, "high": high, "lists": n, "n": side.n}
-        )
-    analysis.exhibits[f"exposure by {attribute}"] = Exhibit.of(
-        f"Exposure in ranked lists by {attribute}",
+        row: dict[str, Scalar] = {"group": str(side.label), shown.column: value, "low": low, "high": high}
+        row["ratio to the highest"] = value / best if best > 0 else None
+        rows.append(row | {"lists": n, "n": side.n})
+    analysis.exhibits[f"{shown.name} by {attribute}"] = Exhibit.of(
+        f"{shown.title} by {attribute}",
         rows,
-        columns=("group", "exposure", "low", "high", "lists", "n"),
-        note="Mean of 1/log₂(1 + rank) of the group's members in a list, averaged over the lists that hold"
-        f" the group; each list counts once. {level:.0%} t intervals over lists.",
+        columns=("group", shown.column, "low", "high", "ratio to the highest", "lists", "n"),
+        note=f"{shown.what[:1].upper()}{shown.what[1:]}, averaged over the lists that hold the group; each"
+        f" list counts once. {level:.0%} t intervals over lists.",
     )

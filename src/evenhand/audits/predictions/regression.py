@@ -30,10 +30,13 @@ from evenhand.audits.predictions.inputs import Input
 from evenhand.audits.predictions.practice.absent import add_absent
 from evenhand.audits.predictions.practice.actual import say_actual_gap
 from evenhand.audits.predictions.practice.notebook import add_notebook
+from evenhand.audits.predictions.practice.periods import over_time
 from evenhand.audits.predictions.practice.selection import law_of_numbers, law_quantiles
+from evenhand.audits.predictions.practice.small import without_small
 from evenhand.audits.predictions.practice.thresholds import add_suggestion
 from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
 from evenhand.audits.predictions.ranking import ranked_lists
+from evenhand.audits.predictions.searched.worst import worst_of_numbers
 from evenhand.audits.predictions.sources import Compared, Numbers, Source
 from evenhand.measures.ranking import exposure
 
@@ -53,29 +56,40 @@ def numbers(
     plain = not notebook and named.lists is None
     if named.groups and (plain or law is not None):
         at = [*options.quantiles, *law_quantiles(law, options.quantiles)]
-        ranked = (lambda p, w: exposure(p, w)) if task == "ranking" else None
+        way = -1.0 if options.first == "lowest" else 1.0
+        ranked = (lambda p, w: exposure(way * p, w)) if task == "ranking" else None
         found = given.numbers([*dict.fromkeys(at)], exposed=ranked)
         counts = given.counts(found.source)
         if law is not None:
             law_of_numbers(found, options, declared, analysis, weighted=named.weight is not None)
         if plain:
             add_absent(found.source.absent, declared, analysis)
-            regression(found.only(options.crossing), declared, analysis, options)
+            large = without_small(found.source, options.min_group, analysis, lambda c: c.n)
+            found = replace(found, source=large)
+            regression(found.only(options.crossing), declared, analysis, options, period=named.period)
     if given.large is None:
         rows = given.rows()
         if notebook:
             add_notebook(analysis, rows.columns, rows.groups, declared.reference)
         elif rows.lists is not None:
-            ranked_lists(rows, rows.lists, declared, analysis, crossing=options.crossing)
+            ranked_lists(rows, rows.lists, declared, analysis, options)
         if not plain:
             add_absent(rows.absent, declared, analysis)
+        if named.search and plain:
+            worst_of_numbers(rows, declared, analysis, options)
         add_continuous(rows, declared, analysis, rows.columns["y_pred"])
         counts = counts or given.counts_of(rows)
     return counts
 
 
-def regression(found: Numbers, declared: Declared, analysis: Analysis, options: Options) -> None:
-    """Everything about numeric predictions (and rankings)."""
+def regression(
+    found: Numbers, declared: Declared, analysis: Analysis, options: Options, *, period: str | None = None
+) -> None:
+    """Everything about numeric predictions (and rankings).
+
+    Args:
+        period: the control factor that is time.
+    """
     source, scale = found.source, found.scale
     claims = kept(
         number_claims(scale, options.quantiles, declared, source.everyone),
@@ -107,7 +121,7 @@ def regression(found: Numbers, declared: Declared, analysis: Analysis, options: 
             rows = [r for r in number_measures(scale, options.quantiles) if kept_row(r.name, claims)]
             add_bootstrap(analysis, found, of, rows, declared, options.replicates)
         for name in source.strata:
-            _strata(source, of, name, claims, declared, analysis)
+            _strata(source, of, name, claims, declared, analysis, period=name == period)
 
 
 def kept_row(name: str, claims: Sequence[Claim[Cell]]) -> bool:
@@ -122,8 +136,10 @@ def _strata(
     claims: Sequence[Claim[Cell]],
     declared: Declared,
     analysis: Analysis,
+    *,
+    period: bool,
 ) -> None:
-    """The claims within each level of a legitimate factor, and pooled over the levels."""
+    """The claims within each level of a legitimate factor, and pooled over the levels; or over time."""
     attribute, reference = of.attribute, of.reference
     strata = []
     for level in source.strata[name]:
@@ -134,7 +150,10 @@ def _strata(
             text = f"{name}={level} has no {who} or nobody else of {attribute}: not compared."
             analysis.note("empty-stratum", text)
             continue
-        strata.append((f"{name}={level}", against(cells, own)))
+        strata.append((level if period else f"{name}={level}", against(cells, own)))
+    if period:
+        over_time(strata, claims, declared, analysis, attribute, name)
+        return
     within_strata(strata, claims, declared, analysis, attribute)
     if source.everyone.moments.units is None:
         found = held_equal(strata, claims, declared, attribute, name)

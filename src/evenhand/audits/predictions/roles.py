@@ -31,6 +31,10 @@ Units: TypeAlias = Column | Literal[False]
 """What a user says of the units that rows belong to: a column, nothing (``()``), or that there are none."""
 
 
+MOST_PERIODS = 24
+"""Periods of an audit; days are put together until there are no more."""
+
+
 @runtime_checkable
 class Fitted(Protocol):
     """A model that is asked for the rows of a frame."""
@@ -47,13 +51,13 @@ class Roles:
     Args:
         y_pred: a name, an array, or a fitted model with ``predict``, asked for the rows of the data.
         units: a name (of nested units a path, the widest first), an array, False, or nothing.
-        y_true, y_score, weight, count, lists: names or arrays. groups, control, continuous: names, or a
-            mapping of name → array.
+        y_true, y_score, weight, count, lists, period: names or arrays. groups, control, continuous, search:
+            names, or a mapping of name → array.
         interval: names of the lower and upper bound. features: columns that a model is asked with.
         probabilities: attribute → group → name, where groups are known by chances only.
     """
 
-    y_pred: Column | Fitted
+    y_pred: Column | Fitted | None
     groups: Columns = ()
     y_true: Column | None = None
     y_score: Column | None = None
@@ -61,8 +65,10 @@ class Roles:
     weight: Column | None = None
     count: Column | None = None
     lists: Column | None = None
+    period: Column | None = None
     control: Columns = ()
     continuous: Columns = ()
+    search: Columns = ()
     interval: tuple[str, str] | None = None
     features: Sequence[str] | None = None
     probabilities: Chances = field(default_factory=dict)
@@ -90,8 +96,10 @@ class Named:
     """Which column plays which role.
 
     Args:
-        y_pred, y_true, y_score, weight: names. groups, control, continuous: names.
+        y_pred, y_true, y_score, weight: names. groups, control, continuous: names. search: features over
+            which subgroups are searched.
         interval: lower and upper bound of a prediction interval. lists: which ranked list a row is of.
+        period: when a row is of; it is one of `control`.
         unit: whom or what a row is about, where several rows may be about one. count: how many people a
             row stands for. of_second: the scores are those of the second of two classes, as these are sorted.
         chances: group → column, of the only attribute, `groups`, where it is known by chances.
@@ -103,9 +111,11 @@ class Named:
     y_score: str | None = None
     control: tuple[str, ...] = ()
     continuous: tuple[str, ...] = ()
+    search: tuple[str, ...] = ()
     interval: tuple[str, str] | None = None
     weight: str | None = None
     lists: str | None = None
+    period: str | None = None
     unit: str | None = None
     count: str | None = None
     of_second: bool = False
@@ -130,7 +140,7 @@ class Named:
     def all(self) -> list[str]:
         """Every column that is read, once."""
         single = [self.y_pred, self.y_true, *self.numeric().values(), *self.columns, *self.control]
-        single += [self.lists, self.unit]
+        single += [self.lists, self.unit, *self.search]
         return list(dict.fromkeys(name for name in single if name is not None))
 
 
@@ -147,16 +157,22 @@ def gather(data: Any, roles: Roles, *, everything: bool = False) -> tuple[pa.Tab
         everything: the table keeps the columns that play no role.
 
     Raises:
-        DataError, UsageError: see `read_table`; `no-groups`, `unequal-lengths`.
+        DataError, UsageError: see `read_table`; `no-groups`, `no-predictions`, `unequal-lengths`.
     """
     table = None if data is None else read_table(data)
     y_pred, y_score = roles.y_pred, roles.y_score
+    if y_pred is None:
+        raise UsageError(
+            "no-predictions", "no predictions are named", expected="y_pred= (--y-pred), a column or an array"
+        )
     if isinstance(y_pred, Fitted):
         y_pred, y_score = _predicted(table, data, y_pred, roles)
     both = tuple(getattr(y_score, "shape", ()))[1:] == (2,)
     if both:
         y_score = np.asarray(y_score)[:, 1]
     added: dict[str, Column] = {}
+    period = _role(roles.period, "period", added)
+    control = _roles(roles.control, "control", table, added)
     named = Named(
         y_pred=_role(y_pred, "y_pred", added) or "y_pred",
         y_true=_role(roles.y_true, "y_true", added),
@@ -164,8 +180,10 @@ def gather(data: Any, roles: Roles, *, everything: bool = False) -> tuple[pa.Tab
         weight=_role(roles.weight, "weight", added),
         groups=tuple(roles.probabilities) or _roles(roles.groups, "group", table, added),
         chances=next(iter(roles.probabilities.values()), {}),
-        control=_roles(roles.control, "control", table, added),
+        control=control if period is None else (*control, period),
+        period=period,
         continuous=_roles(roles.continuous, "continuous", table, added),
+        search=_roles(roles.search, "feature", table, added),
         interval=roles.interval,
         lists=_role(roles.lists, "list", added),
         count=_role(roles.count, "count", added),

@@ -14,7 +14,7 @@ from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
 from evenhand._labels import UNKNOWN, natural
 from evenhand._model import BoolArray, Factor, FloatArray, IntArray
-from evenhand._table import factor, numbers
+from evenhand._table import factor, feature, numbers
 from evenhand._vocabulary import Vocabulary, near_duplicates, reconciled
 from evenhand.audits.predictions.roles import MISSING, Missing, Named
 
@@ -38,6 +38,7 @@ class Rows:
         groups, control: attribute → Factor. continuous: attribute → numbers.
         weight: case weights or None. dropped: rows left out. lists: the ranked list of each row, or None.
         unit: the unit of each row, or None where each is one.
+        features: name → Factor or numbers, NaN where they are missing: over which subgroups are searched.
         absent: attribute → group → (rows without an outcome, all rows), before any is left out.
         of_second: the scores are those of the second of two classes, as these are sorted.
         chances: (n, k) of the levels of the only attribute, where groups are known by chances: then there is
@@ -53,6 +54,7 @@ class Rows:
     dropped: int = 0
     lists: Factor | None = None
     unit: IntArray | None = None
+    features: Mapping[str, Factor | FloatArray] = field(default_factory=dict)
     absent: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     of_second: bool = False
     chances: FloatArray | None = None
@@ -76,6 +78,7 @@ class Rows:
             control={k: v[rows] for k, v in self.control.items()},
             continuous={k: v[rows] for k, v in self.continuous.items()},
             labels={k: v[rows] for k, v in self.labels.items()},
+            features={k: v[rows] for k, v in self.features.items()},
             weight=None if self.weight is None else self.weight[rows],
             lists=None if self.lists is None else self.lists[rows],
             unit=None if self.unit is None else self.unit[rows],
@@ -158,6 +161,7 @@ def rows_of(
         control=control,
         continuous={k: columns[k] for k in named.continuous},
         labels=factors,
+        features={name: feature(table, name) for name in named.search},
         weight=weight,
         dropped=int((~keep).sum()),
         lists=lists,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def regression_table(
     data: Any = None,
     *,
-    y_true: Column,
+    y_true: Column | None = None,
     y_pred: Column,
     group: Columns,
     minority: str | None = None,
@@ -33,7 +33,8 @@ def regression_table(
     """The regression table of the 2022 notebook for two groups, value for value; no intervals, no verdicts.
 
     Args:
-        data: anything tabular, or None where the roles are arrays. y_true, y_pred, group: columns or arrays.
+        data: anything tabular, or None where the roles are arrays. y_true, y_pred, group: columns or arrays;
+            without outcomes the lines that need them are null.
         minority: group a; the smaller group by default. reference: group b; everyone else by default.
 
     Returns:
@@ -52,10 +53,6 @@ def regression_table(
     groups: Columns = group if isinstance(group, str | Mapping) else {"group": group}
     table, named = gather(data, Roles(y_true=y_true, y_pred=y_pred, groups=groups))
     rows = rows_of(table, named, missing="drop", analysis=Analysis())
-    if "y_true" not in rows.columns:
-        raise UsageError(
-            "no-outcome", "the notebook's table needs outcomes", hint="name them with y_true= (--y-true)"
-        )
     values = _values(rows.columns, rows.groups[named.groups[0]], minority, reference)
     clean = [None if not np.isfinite(v) else v for v in values.values()]
     return pa.table({"measure": list(values), "value": pa.array(clean, pa.float64())})
@@ -76,18 +73,26 @@ def _values(
     one = groups.is_level(minority)
     two = groups.is_level(reference) if reference is not None else (groups.codes >= 0) & ~one
     keep = one | two
-    return notebook_table(columns["y_true"][keep], columns["y_pred"][keep], one[keep])
+    p = columns["y_pred"]
+    y = columns.get("y_true", np.full(len(p), np.nan))
+    return notebook_table(y[keep], p[keep], one[keep])
 
 
 OF_EVERYONE = ("Concurrent Validity", "RMSE")
 """The lines of the notebook's table that compare nobody."""
 
 
-def _described(values: Mapping[str, float], groups: Factor, group: Label, reference: Label) -> list[Finding]:
-    """The numbers as estimates without a verdict."""
+def _described(
+    values: Mapping[str, float], groups: Factor, group: Label, reference: Label, *, told: bool
+) -> list[Finding]:
+    """The numbers as estimates without a verdict.
+
+    Args:
+        told: the outcomes are known.
+    """
     counts = groups.counts()
     n, m = (counts[side.level] for side in (group, reference))
-    why = "the 2022 notebook has no interval, and no definition where it divides by nothing"
+    why = "the 2022 notebook divides by nothing here" if told else "it needs outcomes, y_true= (--y-true)"
     items = [
         Evidence(
             estimate=Estimate(
@@ -100,7 +105,7 @@ def _described(values: Mapping[str, float], groups: Factor, group: Label, refere
                 n_group=n,
                 n_reference=m,
                 method="the notebook's formula, faults included",
-                why_not=why,
+                why_not=None if np.isfinite(value) else why,
             )
         )
         for name, value in values.items()
@@ -116,10 +121,6 @@ def add_notebook(
 ) -> None:
     """One exhibit for each attribute: every other group against the reference (the largest group by
     default)."""
-    if "y_true" not in columns:
-        raise UsageError(
-            "no-outcome", "the notebook's table needs outcomes", hint="name them with y_true= (--y-true)"
-        )
     for attribute, groups in attributes.items():
         counts = {k: v for k, v in groups.counts().items() if v}
         if len(counts) < 2:
@@ -134,15 +135,19 @@ def add_notebook(
         for level in counts:
             if level != against:
                 values = _values(columns, groups, level, against)
-                analysis.findings += _described(
-                    values, groups, Label.of(attribute, level), Label.of(attribute, against)
-                )
+                sides = Label.of(attribute, level), Label.of(attribute, against)
+                analysis.findings += _described(values, groups, *sides, told="y_true" in columns)
                 table.setdefault("measure", list(values))
                 table[f"{level} against {against}"] = [v if np.isfinite(v) else None for v in values.values()]
         analysis.exhibits[f"notebook-2022 {attribute}"] = Exhibit(
             title=f"The 2022 notebook's table, {attribute}",
             columns=table,
             note="Value for value as the notebook had it, with its known faults; see"
-            " docs/reference/notebook-2022.md for every difference. It has no uncertainty: the verdicts"
-            " above come from the corrected measures.",
+            " docs/reference/notebook-2022.md for every difference.",
         )
+    analysis.note(
+        "notebook-2022",
+        "These are the numbers of the 2022 notebook, and nothing else: single values without intervals, tests"
+        " or verdicts, some by formulas that are known to be wrong. The same audit without"
+        ' measures="notebook-2022" has the corrected measures, each with its interval and verdict.',
+    )

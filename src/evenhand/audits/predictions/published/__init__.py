@@ -1,0 +1,1 @@
+"""Published audits: their tables read, recomputed, and audited from their counts."""
