@@ -19,12 +19,13 @@ import evenhand.reports
 from evenhand._errors import UsageError
 from evenhand._model import Estimate, Exhibit, Finding
 from evenhand._result import Result
+from evenhand._wording import visible
 from evenhand.reports import REPORTS, render
 from evenhand.reports.charts import CHARTS, chart
 from evenhand.reports.html import inert_json
 from evenhand.reports.interval import axis_for, picture
 from evenhand.reports.markdown import escape
-from evenhand.reports.words import headline, visible, word_diff
+from evenhand.reports.words import word_diff
 
 SAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "browser" / "sample_result.py"))
 HOSTILE: tuple[str, ...] = (
@@ -101,32 +102,6 @@ def test_an_unknown_format_is_named() -> None:
 
 
 # --- words --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "words"),
-    [
-        ((), "Nothing was compared."),
-        ((None,), "describes and does not judge"),
-        (("within tolerance",), "Within tolerance. "),
-        (("within tolerance", "within tolerance"), "Of the other primary claims: within tolerance: "),
-        (("within tolerance", "disparity"), "Disparity. "),
-        (("gap", "within tolerance", "inconclusive"), "A gap. "),
-        (("inconclusive", "within tolerance"), "Inconclusive. "),
-    ],
-)  # fmt: skip
-def test_the_headline_says_the_verdict(verdicts: tuple[Any, ...], words: str) -> None:
-    """Each mixture of verdicts has its own plain sentence, and 'inconclusive' is never called fair."""
-    assert words in headline(judged(*verdicts))
-
-
-def test_what_was_only_looked_at_is_not_in_the_headline() -> None:
-    """A secondary disparity leaves a headline of primary claims as it is."""
-    found = (replace(one("within tolerance"), primary=True), one("disparity"))
-    result = Result(audit="text", title="t", findings=found)
-    assert result.verdict == "within tolerance"
-    assert headline(result).startswith("Within tolerance. ")
-    assert "isparity" not in headline(result)
 
 
 @pytest.mark.parametrize(
@@ -441,7 +416,14 @@ def test_junit_is_well_formed_with_any_text(text: str) -> None:
         audit="text", title=text, findings=(one("disparity", text=text, because=text, rests_on=text),)
     )
     root = ET.fromstring(render(made, "junit"))
-    assert [e.tag for e in root.iter()] == ["testsuites", "testsuite", "testcase", "failure"]
+    assert [e.tag for e in root.iter()] == [
+        "testsuites",
+        "testsuite",
+        "properties",
+        "property",
+        "testcase",
+        "failure",
+    ]
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
@@ -450,7 +432,7 @@ def test_the_terminal_report_keeps_to_its_width(width: int, realistic: Result) -
     text = render(realistic, "terminal", width=width, color=False)
     assert "\x1b" not in text
     assert max(len(line) for line in text.splitlines()) <= width
-    assert headline(realistic).split()[0] in text
+    assert realistic.answer.split()[0] in text
 
 
 def test_the_terminal_report_obeys_no_color(realistic: Result, monkeypatch: pytest.MonkeyPatch) -> None:

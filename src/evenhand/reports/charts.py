@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from evenhand._model import Exhibit, Scalar
+from evenhand._wording import number, visible
 from evenhand.reports.frame import (
     Frame,
     Spec,
@@ -37,7 +38,6 @@ from evenhand.reports.look import (
     line_at,
     tolerance_band,
 )
-from evenhand.reports.words import number, visible
 
 Maker: TypeAlias = Callable[[Frame], Spec]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand._errors import UsageError
 from evenhand._model import Exhibit, Scalar
-from evenhand.reports.words import number, visible
+from evenhand._wording import number, visible
 
 Spec: TypeAlias = dict[str, Any]
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand._json import SCHEMA, SEVERITY
 from evenhand._model import Exhibit, Finding
+from evenhand._wording import deciding, null_of, short, visible
 from evenhand.reports import words
 from evenhand.reports.charts import chart
 from evenhand.reports.interval import Ruler, picture, shared_axes
@@ -36,7 +37,7 @@ def render(result: Record) -> str:
 
     >>> from evenhand._record import Record
     >>> page = render(Record(audit="text", title="<b>toy</b>"))
-    >>> "<h1>&lt;b&gt;toy&lt;/b&gt;</h1>" in page, "Nothing was compared." in page
+    >>> "<h1>&lt;b&gt;toy&lt;/b&gt;</h1>" in page, "nothing was compared." in page
     (True, True)
     """
     limits = Limits()
@@ -108,14 +109,14 @@ def _view(result: Record, limits: Limits) -> tuple[Part, list[Part]]:
 def _top(result: Record) -> Part:
     verdict = result.verdict if result.complete or result.verdict == "disparity" else "inconclusive"
     tone = (verdict or "none").replace(" ", "-")
-    title = cut(words.visible(result.title), 200)
+    title = cut(visible(result.title), 200)
     lead = "" if result.complete else "Incomplete audit. "
     subject = result.provenance.get("subject")
     made = result.provenance.get("created")
     facts = [
-        f"Subject: {cut(words.visible(subject), 120)}" if isinstance(subject, str) else "",
+        f"Subject: {cut(visible(subject), 120)}" if isinstance(subject, str) else "",
         words.counts_words(result),
-        f"Made {cut(words.visible(made), 40)}" if isinstance(made, str) else "",
+        f"Made {cut(visible(made), 40)}" if isinstance(made, str) else "",
     ]
     counted = Counter(f.verdict for f in result.primary)
     judged = [(counted[verdict], verdict, verdict.replace(" ", "-")) for verdict in SEVERITY]
@@ -123,7 +124,7 @@ def _top(result: Record) -> Part:
         "title": title,
         "kind": words.kind(result),
         "tone": tone,
-        "headline": lead + words.headline(result),
+        "headline": lead + result.answer,
         "tally": judged if result.verdict else [],
         "advice": words.advice(result),
         "meta": " · ".join(f for f in facts if f),
@@ -176,23 +177,22 @@ def _card(f: Finding, axes: dict[tuple[str, str], Ruler], limits: Limits) -> Par
     e = f.estimate
     adjusted = words.p_words(e.p_adjusted)
     tolerated = f"Tolerance {words.tolerance_words(f)}" if f.tolerance else ""
-    detectable = f"could detect {words.short(f.detectable)}" if f.detectable is not None else ""
+    detectable = f"could detect {short(f.detectable)}" if f.detectable is not None else ""
     key = [words.interval_words(f), "; ".join(t for t in (tolerated, detectable) if t)]
     facts = [
         ("p-value", words.p_words(e.p_value)),
-        ("adjusted", adjusted + (f" within “{words.visible(f.family)}”" if adjusted and f.family else "")),
+        ("adjusted", adjusted + (f" within “{visible(f.family)}”" if adjusted and f.family else "")),
         ("from", words.sizes(f)),
-        ("method", cut(words.visible(e.method), limits.cell)),
-        ("limits", words.visible(e.why_not or "")),
+        ("method", cut(visible(e.method), limits.cell)),
+        ("limits", visible(e.why_not or "")),
     ]
     return {
         "tone": (f.verdict or "none").replace(" ", "-"),
         "verdict": f.verdict or "not judged",
         "comparison": words.comparison(f),
-        "what": f"{words.visible(e.measure)}, {words.visible(e.contrast)}"
-        + (", primary" if f.primary else ""),
+        "what": f"{visible(e.measure)}, {visible(e.contrast)}" + (", primary" if f.primary else ""),
         "sentence": cut(words.sentence(f), 2 * limits.cell),
-        "rests_on": cut(words.visible(f.rests_on or ""), limits.cell),
+        "rests_on": cut(visible(f.rests_on or ""), limits.cell),
         "picture": picture(f, axes[(e.measure, e.contrast)]),
         "key": [k for k in key if k],
         "facts": [(name, value) for name, value in facts if value],
@@ -230,12 +230,16 @@ def forest_of(findings: Sequence[Finding], title: str) -> Exhibit:
     columns: dict[str, list[Any]] = {
         "comparison": [words.comparison(f) for f in ordered],
         "estimate": [f.estimate.value for f in ordered],
-        "low": [words.deciding(f)[0] for f in ordered],
-        "high": [words.deciding(f)[1] for f in ordered],
+        "low": [deciding(f)[0] for f in ordered],
+        "high": [deciding(f)[1] for f in ordered],
         "verdict": [f.verdict or "not judged" for f in ordered],
     }
     encode = {"y": "comparison", "value": "estimate", "low": "low", "high": "high", "verdict": "verdict"}
-    more = {"null": words.null_of(ordered[0]), "tolerance": finite, "title": ordered[0].estimate.contrast}
+    more = {
+        "null": null_of(ordered[0].estimate.contrast),
+        "tolerance": finite,
+        "title": ordered[0].estimate.contrast,
+    }
     return Exhibit(title=title, columns=columns, chart="forest", encode={**encode, **more})
 
 
@@ -249,8 +253,8 @@ def _estimates(result: Record, limits: Limits) -> Part | None:
         "measure": [f.estimate.measure for f in ordered],
         "contrast": [f.estimate.contrast for f in ordered],
         "value": [f.estimate.value for f in ordered],
-        "low": [words.deciding(f)[0] for f in ordered],
-        "high": [words.deciding(f)[1] for f in ordered],
+        "low": [deciding(f)[0] for f in ordered],
+        "high": [deciding(f)[1] for f in ordered],
         "p": [f.estimate.p_value for f in ordered],
         "p_adjusted": [f.estimate.p_adjusted for f in ordered],
         "n": [f.estimate.n for f in ordered],
@@ -264,7 +268,7 @@ def _estimates(result: Record, limits: Limits) -> Part | None:
 
 
 def _note(note: Any, limits: Limits) -> Part:
-    return {"slug": words.visible(note.slug), "text": cut(words.visible(note.text), 4 * limits.cell)}
+    return {"slug": visible(note.slug), "text": cut(visible(note.text), 4 * limits.cell)}
 
 
 def _methods(result: Record, limits: Limits) -> list[tuple[str, str]]:
@@ -275,12 +279,11 @@ def _methods(result: Record, limits: Limits) -> list[tuple[str, str]]:
             used.setdefault(f.estimate.method, []).append(f.estimate.measure)
     said = []
     for method, measures in list(used.items())[: limits.rows]:
-        names = ", ".join(dict.fromkeys(words.visible(m) for m in measures))
+        names = ", ".join(dict.fromkeys(visible(m) for m in measures))
         said.append(
             (
                 cut(names, limits.cell),
-                f"{cut(words.visible(method), limits.cell)} ({len(measures)}"
-                f" estimate{'s' * (len(measures) > 1)})",
+                f"{cut(visible(method), limits.cell)} ({len(measures)} estimate{'s' * (len(measures) > 1)})",
             )
         )
     return said
@@ -299,7 +302,7 @@ def _reading(result: Record) -> list[str]:
     ]
     families = sorted({f.family for f in result.findings if f.family})
     if families:
-        names = ", ".join(words.visible(f) for f in families[:12])
+        names = ", ".join(visible(f) for f in families[:12])
         lines.append(f"p-values are adjusted for the number of claims within each family: {names}.")
     return lines
 
@@ -310,8 +313,8 @@ def _provenance(provenance: Any, limits: Limits) -> list[tuple[str, str, bool]]:
     for name, value in provenance.items():
         nested = isinstance(value, (dict, list))
         text = json.dumps(value, ensure_ascii=False, indent=2) if nested else str(value)
-        lines = [words.visible(line) for line in text.splitlines()]
-        said.append((words.visible(name), cut("\n".join(lines), 12 * limits.cell), nested))
+        lines = [visible(line) for line in text.splitlines()]
+        said.append((visible(name), cut("\n".join(lines), 12 * limits.cell), nested))
     return said
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evenhand._model import Finding
-from evenhand.reports.words import deciding, null_of, short
+from evenhand._wording import deciding, null_of, short
 
 WIDTH, HEIGHT, MIDDLE = 360.0, 44.0, 15.0
 PAD = 10.0
@@ -34,7 +34,7 @@ class Ruler:
 def axis_for(findings: Sequence[Finding]) -> Ruler:
     """An axis that holds every estimate and tolerance; very long intervals are cut (and drawn with an
     arrow)."""
-    null = null_of(findings[0])
+    null = null_of(findings[0].estimate.contrast)
     core = [null]
     for f in findings:
         core += [b for b in (f.tolerance or ()) if math.isfinite(b)]
@@ -66,7 +66,7 @@ def picture(finding: Finding, axis: Ruler) -> str:
     e = finding.estimate
     if e.value is None:
         return ""
-    parts = [*_band(finding, axis), *_tick(null_of(finding), axis, "null")]
+    parts = [*_band(finding, axis), *_tick(null_of(finding.estimate.contrast), axis, "null")]
     low, high = deciding(finding)
     left = axis.place(low) if low is not None else PAD
     right = axis.place(high) if high is not None else WIDTH - PAD
@@ -108,7 +108,7 @@ def _band(finding: Finding, axis: Ruler) -> list[str]:
         f'<rect class="band" x="{a:.1f}" y="3" width="{max(b - a, 1):.1f}" height="{2 * MIDDLE - 6:.0f}"'
         ' rx="2"/>'
     ]
-    null = axis.place(null_of(finding))
+    null = axis.place(null_of(finding.estimate.contrast))
     for bound in (low, high):
         if math.isfinite(bound) and abs(axis.place(bound) - null) > 28:
             parts += _word(short(bound), axis.place(bound))

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 from evenhand._errors import UsageError
 from evenhand._model import Exhibit, Scalar
+from evenhand._wording import number, visible
 from evenhand.reports.charts import Chart, chart
-from evenhand.reports.words import number, visible, word_diff
+from evenhand.reports.words import word_diff
 
 Part: TypeAlias = dict[str, Any]
 Pieces: TypeAlias = list[tuple[str, bool]]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from evenhand._json import SEVERITY
 from evenhand._model import Finding, Verdict
+from evenhand._wording import deciding, null_of, short, visible
 from evenhand.reports import words
 from evenhand.reports.interval import Ruler, shared_axes
 from evenhand.reports.page import cut
@@ -100,7 +101,7 @@ def _head(console: Console, result: Record) -> None:
     console.print()
     if not result.complete:
         _say(console, "INCOMPLETE: the audit stopped early.", "bold red")
-    _say(console, words.headline(result), STYLES[result.verdict])
+    _say(console, result.answer, STYLES[result.verdict])
     if said := words.missing(result):
         _say(console, said, "bold red")
     console.print()
@@ -127,7 +128,7 @@ def _group(console: Console, findings: list[Finding], axes: dict[tuple[str, str]
 
 def _finding(console: Console, f: Finding, axis: Ruler, *, full: bool) -> None:
     e = f.estimate
-    what = f"{words.visible(e.measure)}, {words.visible(e.contrast)}"
+    what = f"{visible(e.measure)}, {visible(e.contrast)}"
     _say(console, f"{cut(words.comparison(f), 200)}  ({cut(what, 120)})", "bold" if full else "", 2)
     picture = bar(f, axis, 31)
     _say(console, f"{picture}  {words.interval_words(f)}" if picture else words.interval_words(f), "", 4)
@@ -139,7 +140,7 @@ def _finding(console: Console, f: Finding, axis: Ruler, *, full: bool) -> None:
         return
     facts = [
         f"tolerance {words.tolerance_words(f)}" if f.tolerance else "",
-        f"could detect {words.short(f.detectable)}" if f.detectable is not None else "",
+        f"could detect {short(f.detectable)}" if f.detectable is not None else "",
         f"adjusted {words.p_words(e.p_adjusted)}" if e.p_adjusted is not None else words.p_words(e.p_value),
     ]
     said = ", ".join(t for t in facts if t)
@@ -165,8 +166,8 @@ def bar(f: Finding, axis: Ruler, width: int) -> str:
     if f.tolerance is not None:
         low, high = (min(max(b, axis.low), axis.high) for b in f.tolerance)
         cells[column(low) : column(high) + 1] = "·" * (column(high) - column(low) + 1)
-    cells[column(words.null_of(f))] = "│"
-    ends = words.deciding(f)
+    cells[column(null_of(f.estimate.contrast))] = "│"
+    ends = deciding(f)
     if ends != (None, None):
         low = axis.low if ends[0] is None else ends[0]
         high = axis.high if ends[1] is None else ends[1]
