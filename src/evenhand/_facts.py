@@ -165,6 +165,15 @@ def attribute_of(finding: Finding) -> str:
     return spoken(e.group, e.reference, finding.family)[0] or asked or e.group
 
 
+def named_attribute(name: str) -> str:
+    """An attribute as a sentence names it: a column's underscores are spaces.
+
+    >>> named_attribute("sexual_orientation")
+    'sexual orientation'
+    """
+    return in_brief(name.replace("_", " "), 40)
+
+
 def named_side(level: str, attribute: str) -> str:
     """A side as a sentence names it: codes and single letters with their attribute.
 
@@ -174,7 +183,7 @@ def named_side(level: str, attribute: str) -> str:
     shown = in_brief(level)
     if len(level) > 2 and not level.replace(".", "").replace("-", "").isdigit():
         return shown
-    return f"{in_brief(attribute)} {shown}" if attribute else f"“{shown}”"
+    return f"{named_attribute(attribute)} {shown}" if attribute else f"“{shown}”"
 
 
 def tell(finding: Finding, scene: Scene) -> Told:
@@ -253,8 +262,8 @@ class Figures:
         """Two significant digits, ratios two decimals; more where an end would cross a boundary."""
         e = finding.estimate
         times = 100.0 if scale in ("points", "pairs") else 1.0
-        low, high = (times * end if end is not None else None for end in deciding(finding))
-        value = None if e.value is None else times * e.value
+        low, high = (None if end is None else _steady(times * end) for end in deciding(finding))
+        value = None if e.value is None else _steady(times * e.value)
         bounds = [times * b for b in finding.tolerance or () if math.isfinite(b)]
         edges = [times * null_of(e.contrast), *bounds]
         known = [v for v in (value, low, high) if v is not None]
@@ -263,16 +272,21 @@ class Figures:
         negative = value is not None and value < 0
         turn = signed and negative
         unit = {"ratio": " times", "points": " points"}.get(scale, "")
-        digits = least if value is None else digits_apart(value, least, edges)
+        digits = least if value is None else digits_apart([value], least, edges)
         return cls(
             size="" if value is None else fixed(abs(value) if signed else value, digits),
-            value="–" if value is None else fixed(value, digits, signed=signed),
+            value="–" if value is None else fixed(value, digits if value else 0, signed=signed),
             negative=negative,
             turned=_between(low, high, least, edges, turn=turn),
             ends=_between(low, high, least, edges),
             tolerance=_tolerance(finding, times, unit if scale == "points" else ""),
             unit=unit if value is not None else "",
         )
+
+
+def _steady(value: float) -> float:
+    """Rounding errors of sums are 0."""
+    return 0.0 if abs(value) < 1e-12 else value
 
 
 def _digits(scale: Scale, known: list[float]) -> int:
@@ -282,9 +296,10 @@ def _digits(scale: Scale, known: list[float]) -> int:
     sizes = [abs(v) for v in known if math.isfinite(v) and v]
     if not sizes:
         return 0
-    if scale == "plain":
-        return min(8, max(0, 1 - math.floor(math.log10(max(sizes)))))
-    return 0 if sizes[0] >= 10 else 1
+    if scale != "plain":
+        return 0 if sizes[0] >= 10 else 1
+    own, most = (1 - math.floor(math.log10(size)) for size in (sizes[0], max(sizes)))
+    return min(8, max(0, min(own, most + 1)))
 
 
 def _between(
@@ -315,7 +330,7 @@ def _counts(finding: Finding, phrase: Phrase, scene: Scene) -> str:
     e = finding.estimate
     one, two = (scene.rates.get((phrase.rate, side)) for side in (e.group, e.reference))
     if phrase.rate and one and two:
-        return f"{_share(*one)} against {_share(*two)}"
+        return f"{share_words(*one)} against {share_words(*two)}"
     if e.units:
         return " and ".join(f"{n:,} {_plural(unit, n)}" for unit, n in sorted(e.units.items(), reverse=True))
     if e.n_group is not None and e.n_reference is not None:
@@ -323,7 +338,12 @@ def _counts(finding: Finding, phrase: Phrase, scene: Scene) -> str:
     return f"{e.n:,} {_plural('row', e.n)}" if e.n else ""
 
 
-def _share(share: float, n: int) -> str:
+def share_words(share: float, n: int) -> str:
+    """A rate and what it is of: whole percents, one decimal under 10.
+
+    >>> share_words(0.0543, 410)
+    '5.4\\xa0% of 410'
+    """
     percent = 100 * share
     digits = 0 if percent >= 10 or percent == 0 else 1
     return f"{fixed(percent, digits)}\N{NO-BREAK SPACE}% of {n:,}"

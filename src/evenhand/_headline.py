@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from evenhand._facts import Audited, Scene, Told, attribute_of, tell
+from evenhand._facts import Audited, Scene, Told, attribute_of, named_attribute, tell
 from evenhand._model import Exhibit, Finding
 from evenhand._wording import deciding, in_brief, listed, middle_cut, null_of
 
@@ -171,6 +171,10 @@ def claim_of(finding: Finding, scene: Scene) -> tuple[str, str]:
         ), f": {'not judged' if state == 'not judged' else 'no interval'}, because {why}."
     if state == "described":
         return _began(told.fact), f" ({_stands(told)})."
+    if state == "inconclusive":
+        return _began(
+            told.fact
+        ), f" ({_stands(told)}): the data can tell neither, and the tolerance is {told.tolerance}."
     fact, rest = _first(finding, told, _stands(told), [], scene)
     return _began(fact), rest
 
@@ -191,13 +195,17 @@ def _first(first: Finding, told: Told, stands: str, ties: list[Finding], scene: 
             first.simultaneous[0] <= null_of(first.estimate.contrast) <= first.simultaneous[1]
         )
         if apart:
+            low, high = first.tolerance or (-math.inf, math.inf)
+            if first.simultaneous and low <= first.simultaneous[0] <= first.simultaneous[1] <= high:
+                shown = tell(replace(first, equivalence=None), scene)  # the interval that shows both
+                stands = stands.replace(told.level, shown.level, 1).replace(told.interval, shown.interval, 1)
             return fact, f" ({stands}): a gap, smaller than {tolerance}."
         between = f"between {told.group} and {told.reference} "
         if told.many:
-            between = f"by {in_brief(told.attribute)} "
+            between = f"by {named_attribute(told.attribute)} "
         stands = stands.replace(told.interval, told.ends, 1)  # no direction is told, so nothing is turned
         return f"any gap {between}is smaller than {tolerance}", f" ({told.question}; {stands})."
-    name = in_brief(told.attribute)
+    name = named_attribute(told.attribute)
     return (
         f"for {name} the data can tell neither",
         f": {fact} ({stands}), and the tolerance is {told.tolerance}.",
@@ -233,7 +241,7 @@ def _seconds(rest: Sequence[Finding], first: Finding, ties: list[Finding], scene
     lead = attribute_of(first)
     told: dict[State, list[str]] = {}
     for attribute, members in own.items():
-        name = in_brief(attribute, 32)
+        name = named_attribute(attribute)
         states = {state_of(f) for f in members}
         if attribute == lead or len(states) > 1:
             shown = members if attribute == lead else members[:1]

@@ -364,7 +364,7 @@ def _number(value: float, signed: bool, edges: Sequence[float] = (), least: int 
         value = 0.0
     small = 0 < abs(value) < 10.0 ** (1 - least)
     digits = min(12, least - 1 - math.floor(math.log10(abs(value)))) if small else least
-    return f"{value:{'+' if signed else ''},.{digits_apart(value, digits, edges)}f}".replace("-", "−")
+    return f"{value:{'+' if signed else ''},.{digits_apart([value], digits, edges)}f}".replace("-", "−")
 
 
 TINY = 1e-12

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from evenhand._model import Finding
 
@@ -73,14 +73,16 @@ def short(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
-def digits_apart(value: float, least: int, edges: Iterable[float]) -> int:
-    """Digits after the point, at least `least`, with which `value` is printed on its true side of each edge.
+def digits_apart(values: Sequence[float], least: int, edges: Iterable[float]) -> int:
+    """Digits after the point, at least `least`, that print every value on its true side of each edge.
 
-    >>> digits_apart(1.002, 2, [0.8, 1.0, 1.25]), digits_apart(0.8, 2, [0.8])
+    >>> digits_apart([1.002], 2, [0.8, 1.0, 1.25]), digits_apart([0.8], 2, [0.8])
     (3, 2)
     """
-    digits = least
-    while digits < MOST_DIGITS and any(_crosses(value, round(value, digits), edge) for edge in edges):
+    digits, known = least, list(edges)
+    while digits < MOST_DIGITS and any(
+        _crosses(value, round(value, digits), edge) for value in values for edge in known
+    ):
         digits += 1
     return digits
 
@@ -107,8 +109,7 @@ def ends_apart(low: float, high: float, least: int, edges: Iterable[float]) -> t
     >>> ends_apart(0.8154, 1.002, 2, [0.8, 1.0, 1.25])
     ('0.815', '1.002')
     """
-    known = list(edges)
-    digits = max(digits_apart(end, least, known) for end in (low, high) if math.isfinite(end))
+    digits = digits_apart([end for end in (low, high) if math.isfinite(end)], least, edges)
     return tuple(number(e) if math.isinf(e) else fixed(e, digits) for e in (low, high))  # type: ignore[return-value]
 
 
@@ -165,11 +166,11 @@ def alike(*values: float | None, edges: Iterable[float] = ()) -> list[str]:
     >>> alike(-0.14, -0.186, -0.0936), alike(1.214, None, 15.0), alike(0.9998, edges=[1.0])
     (['−0.140', '−0.186', '−0.094'], ['1.2', '', '15.0'], ['0.9998'])
     """
-    known, sizes = list(edges), [abs(v) for v in values if v]
+    sizes = [abs(v) for v in values if v]
     if not sizes or max(sizes) >= 1e5 or max(sizes) < 1e-3:
         return ["" if v is None else number(v) for v in values]
     least = max(0, min(4, 2 - math.floor(math.log10(max(sizes)))))
-    digits = max(digits_apart(v, least, known) for v in values if v is not None)
+    digits = digits_apart([v for v in values if v is not None], least, edges)
     return ["" if v is None else fixed(v, digits) for v in values]
 
 

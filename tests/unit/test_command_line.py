@@ -87,7 +87,7 @@ def test_recorded_scores_are_audited_and_the_files_written(
     )
     assert code == 0
     assert {p.name for p in out.iterdir()} == {"result.json", "estimates.csv", "report.html", "audit.toml"}
-    assert "Disparity" in capsys.readouterr().out
+    assert "◆ disparity: " in capsys.readouterr().out
     assert run(["check", str(out / "result.json")]) == 1
     assert run(["check", str(out / "result.json"), "--fail-on", "inconclusive"]) == 1
     for flag, words in (

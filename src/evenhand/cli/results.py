@@ -16,6 +16,7 @@ from evenhand._errors import UsageError
 from evenhand._files import write_whole
 from evenhand._json import SEVERITY
 from evenhand._result import Result
+from evenhand.cli.output import VOICE
 from evenhand.reports import REPORTS
 
 ResultFile = Annotated[Path, Argument(help="A result.json that an audit wrote.")]
@@ -62,7 +63,8 @@ def report(
         raise UsageError("one-format", "one format at a time", given=", ".join(kinds), expected="--as FORMAT")
     if not kinds:
         kinds = ["terminal" if out is None or not out.suffix else reports.format_of(out)]
-    rendered = reports.render(Result.from_json(result), kinds[0])
+    more = {"full": VOICE.verbose} if kinds[0] == "terminal" else {}
+    rendered = reports.render(Result.from_json(result), kinds[0], **more)
     if out is None:
         typer.echo(rendered, nl=not rendered.endswith("\n"))
         return

@@ -21,7 +21,7 @@ Pieces: TypeAlias = list[tuple[str, bool]]
 class Limits:
     """How much of a large result one page shows; whatever is left out is counted on the page."""
 
-    cards: int = 40
+    claims: int = 160
     estimates: int = 300
     rows: int = 150
     points: int = 700
@@ -106,6 +106,7 @@ def table_part(exhibit: Exhibit, limits: Limits, *, opened: bool) -> Part | None
         "summary": f"Table: {left}",
         "open": opened,
         "label": label,
+        "links": [],
     }
 
 
