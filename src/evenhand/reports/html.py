@@ -194,9 +194,9 @@ def _exhibits(result: Record, limits: Limits) -> tuple[Part, list[Part]]:
     drawings: list[Part] = []
     shown = list(result.exhibits.values())[: limits.exhibits]
     for i, exhibit in enumerate(shown):
-        part, drawing = exhibit_part(exhibit, i + 1, limits)
+        part, entries = exhibit_part(exhibit, i + 1, limits)
         (cases if exhibit.chart in CASES else parts).append(part)
-        drawings += [drawing] if drawing else []
+        drawings += entries
     if left := len(result.exhibits) - len(shown):
         text = f"This page shows {len(shown)} of {len(shown) + left} exhibits; result.json has all."
         parts.append({**exhibit_part(Exhibit(title="More", columns={}), 0, limits)[0], "note": text})
