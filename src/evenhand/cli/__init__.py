@@ -28,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Measures whether a machine-learning model treats people even-handedly.",
-    epilog="-v, --quiet and --json may stand after a command, too. NO_COLOR is respected."
+    epilog="-v, --quiet, --json and --title may stand after a command, too. NO_COLOR is respected."
     " Exit codes: 0 done; 1 a check failed; 2 bad usage or bad input; 3 the subject failed and the"
     " audit is"
     " incomplete (run the same command again to resume); 4 a defect of evenhand (see evenhand doctor"
@@ -51,13 +51,14 @@ def _options(
     version: bool = typer.Option(False, "--version", help="Print the version and stop."),
     verbose: bool = typer.Option(False, "--verbose", "-v", help="Print every finding and note of a result."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Print no summary and no progress."),
+    title: str | None = typer.Option(None, help="The question that the report answers, as its heading."),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON instead of a summary."),
     most_unpacked: int = typer.Option(
         MOST_UNPACKED, help="MB that a small packed file (.gz, .tar.gz, .npz) may unpack to."
     ),
 ) -> None:
     unpacking(most_unpacked)
-    VOICE.verbose, VOICE.quiet, VOICE.as_json = verbose, quiet, as_json
+    VOICE.verbose, VOICE.quiet, VOICE.as_json, VOICE.title = verbose, quiet, as_json, title
     if version:
         typer.echo(f"evenhand {__version__}")
         raise typer.Exit

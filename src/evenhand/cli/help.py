@@ -55,16 +55,22 @@ def whole_summaries(app: typer.Typer) -> None:
 
 ANYWHERE = ("-v", "--verbose", "-q", "--quiet", "--json")
 """Flags of evenhand itself that may stand before or after a command."""
+TITLE = "--title"
+"""An option of evenhand itself that may stand anywhere, with its value."""
 
 
 def gathered(arguments: Sequence[str]) -> list[str]:
-    """The flags that may stand anywhere first, then the others; ``--json`` of a report is its own.
+    """What may stand anywhere first, then the others; ``--json`` of a report is its own.
 
-    >>> gathered(["text", "--texts", "a.txt", "-v"])
-    ['-v', 'text', '--texts', 'a.txt']
+    >>> gathered(["text", "--texts", "a.txt", "-v", "--title", "Who?"])
+    ['-v', '--title', 'Who?', 'text', '--texts', 'a.txt']
     """
     ends = arguments.index("--") if "--" in arguments else len(arguments)
+    first, rest, title = list[str](), list[str](), False
     command = next((a for a in arguments if not a.startswith("-")), "")
-    mine = [f for f in ANYWHERE if f != "--json" or command != "report"]
-    flags = [a for a in arguments[:ends] if a in mine]
-    return [*flags, *(a for a in arguments[:ends] if a not in mine), *arguments[ends:]]
+    for argument in arguments[:ends]:
+        flag = argument in ANYWHERE and (argument != "--json" or command != "report")
+        mine = flag or title or argument == TITLE or argument.startswith(f"{TITLE}=")
+        (first if mine else rest).append(argument)
+        title = argument == TITLE
+    return [*first, *rest, *arguments[ends:]]

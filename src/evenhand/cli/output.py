@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,7 +16,7 @@ import typer
 from evenhand import reports
 from evenhand._files import check_writable, write_whole
 from evenhand._result import Result
-from evenhand._spec import Spec, to_toml
+from evenhand._spec import Spec, described, to_toml
 from evenhand.audits import AUDITS
 from evenhand.cli.options import key_values
 
@@ -124,12 +124,18 @@ class Voice:
 
     Args:
         verbose: every finding and note. quiet: nothing but errors. as_json: the result itself, the rest on
-            stderr.
+            stderr. title: what reports call the audit.
     """
 
     verbose: bool = False
     quiet: bool = False
     as_json: bool = False
+    title: str | None = None
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What the user says of the audit on the command line."""
+        return {} if self.title is None else {"title": self.title}
 
 
 VOICE = Voice()
@@ -139,6 +145,8 @@ VOICE = Voice()
 def finish(result: Result, out: Path | None, spec: Spec | None = None, *, before: Sequence[str] = ()) -> None:
     """Write the files, print the lines `before` and the summary, say where the files are, end with the exit
     code."""
+    result = described(result, VOICE.about)
+    spec = None if spec is None else replace(spec, about={**spec.about, **VOICE.about})
     written = {} if out is None else write_all(result, out, spec)  # first: nobody may be reading
     if VOICE.as_json:
         typer.echo(result.to_json(), nl=False)

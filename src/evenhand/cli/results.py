@@ -16,6 +16,7 @@ from evenhand._errors import UsageError
 from evenhand._files import write_whole
 from evenhand._json import SEVERITY
 from evenhand._result import Result
+from evenhand._spec import described
 from evenhand.cli.output import VOICE
 from evenhand.reports import REPORTS
 
@@ -64,7 +65,7 @@ def report(
     if not kinds:
         kinds = ["terminal" if out is None or not out.suffix else reports.format_of(out)]
     more = {"full": VOICE.verbose} if kinds[0] == "terminal" else {}
-    rendered = reports.render(Result.from_json(result), kinds[0], **more)
+    rendered = reports.render(described(Result.from_json(result), VOICE.about), kinds[0], **more)
     if out is None:
         typer.echo(rendered, nl=not rendered.endswith("\n"))
         return

@@ -25,6 +25,7 @@ from evenhand.reports.caveats import caveats
 from evenhand.reports.claims import Fact, anchors, entry, facts_of
 from evenhand.reports.interval import glyph, tone
 from evenhand.reports.masthead import (
+    about,
     kind_of,
     meta_line,
     protocol_digest,
@@ -161,8 +162,8 @@ def _terms(answer: Answer, result: Record) -> list[tuple[str, str]]:
     rows = [(name, text)] if colon else [("Favourable", "not stated")] if answer.outcome else []
     if answer.level:
         rows.append(("Level", answer.level))
-    declared = result.provenance.get("declared")
-    said = visible(str(declared)) if declared else "whether before the data were read is not stated"
+    declared = about(result).get("declared")
+    said = middle_cut(declared, 120) if declared else "whether before the data were read is not stated"
     return [*rows, ("Declared", said)] if result.verdict is not None else rows
 
 

@@ -16,7 +16,7 @@ from evenhand._wording import deciding, null_of, short
 HEIGHT, MIDDLE = 20, 10
 PAD = 2.0
 """Percent left free at either end."""
-APART = 9.0
+APART = 13.0
 """Percent between two printed ticks."""
 
 GLYPHS: dict[State, str] = {
