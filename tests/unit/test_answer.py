@@ -381,6 +381,24 @@ def test_a_file_without_an_answer_loads_and_gets_one() -> None:
     assert Result.from_json({**document, "answer": "All is well."}).answer == made.answer
 
 
+def test_a_result_of_the_first_schema_is_answered_and_rendered() -> None:
+    """Its findings have no simultaneous interval: the plain one decides, and every report still comes out."""
+    document = json.loads(result(claim()).to_json())
+    document["schema"] = "evenhand-result/1"
+    for name in ("answer", "rule"):
+        del document[name]
+    for finding in document["findings"]:
+        for name in ("primary", "simultaneous", "equivalence", "statistic", "df"):
+            finding.pop(name, None)
+            finding["estimate"].pop(name, None) if isinstance(finding.get("estimate"), dict) else None
+    old = Result.from_json(document)
+    assert old.answer.startswith(
+        "Black received “invite” 0.50 times as often as White (95\N{NO-BREAK SPACE}% interval 0.40 to"
+    )
+    for kind in ("html", "terminal", "markdown", "junit", "csv"):
+        assert render(old, kind)
+
+
 def test_a_claim_alone_is_told_by_the_same_frames() -> None:
     """A card's sentence is that of the answer, or the reason why nothing was judged."""
     made = result(claim())

@@ -356,7 +356,7 @@ def test_every_format_of_the_table_is_reached_by_its_name_and_by_its_ending(
     ("flags", "said"),
     [
         (["--as", "markdwn"], "did you mean 'markdown'"),
-        (["--as", "csv", "--html"], "one format at a time"),
+        (["--as", "csv", "--html"], "several formats need a file each"),
         (["-o", "report.pdf"], "no report format has this ending"),
     ],
 )
@@ -571,3 +571,40 @@ def test_help_cuts_no_summary_and_groups_many_options(capsys: pytest.CaptureFixt
         assert heading in one
     others = one.partition("\nOptions:")[2]
     assert others.count("\n  --") <= 4, "new options belong under a heading of cli/help.py"
+
+
+def test_several_formats_get_a_file_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--html --markdown with -o writes both, each with its ending; without a file it is refused."""
+    result = str(audited(tmp_path, "-q") / "result.json")
+    assert run(["report", result, "--html", "--markdown", "-o", str(tmp_path / "both")]) == 0
+    assert (tmp_path / "both.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (tmp_path / "both.md").read_text(encoding="utf-8").startswith("# ")
+    capsys.readouterr()
+    assert run(["report", result, "--html", "--markdown"]) == 2
+    assert "one-format" in capsys.readouterr().err
+
+
+def test_a_result_that_is_not_there_has_near_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A slip in the name of a result names what is there."""
+    out = audited(tmp_path, "-q")
+    assert run(["report", str(out / "resul.json")]) == 2
+    assert "did you mean 'result.json'" in capsys.readouterr().err
+
+
+def test_a_table_of_another_ending_is_read_as_text(tmp_path: Path) -> None:
+    """.dat and .data are delimited text, whatever the delimiter."""
+    rows = "y;sex\n" + "".join(f"{i % 7};{'FM'[i % 2]}\n" for i in range(60))
+    (tmp_path / "people.dat").write_text(rows, encoding="utf-8")
+    given = [
+        "predictions",
+        str(tmp_path / "people.dat"),
+        "--y-pred",
+        "y",
+        "--group",
+        "sex",
+        "--task",
+        "regression",
+    ]
+    assert run([*given, "-q"]) == 0

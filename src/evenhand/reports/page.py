@@ -53,6 +53,8 @@ def exhibit_part(exhibit: Exhibit, index: int, limits: Limits) -> tuple[Part, li
         name = f"chart-{index}" if len(panels) == 1 else f"chart-{index}-{at + 1}"
         figure, entry = drawing_part(drawn, name, exhibit, title if len(panels) > 1 else "")
         part["drawings"].append(figure)
+        if entries and entry["columns"] == entries[0]["columns"]:  # the panels of one exhibit share its data
+            entry = {**entry, "columns": None, "as": entries[0]["id"]}
         entries.append(entry)
     if exhibit.chart == "examples":
         _pairs(part, exhibit, limits)

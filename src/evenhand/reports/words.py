@@ -132,9 +132,10 @@ def missing(result: Record) -> str:
     failed = result.counts.get("failed", 0)
     if not asked or failed < MANY_MISSING * asked:
         return ""
+    share = f"{100 * failed / asked:.1f}\N{NO-BREAK SPACE}%"
     return (
-        f"{failed / asked:.1%} of what was asked has no score ({failed:,} of {asked:,}): this rests on the"
-        " rest, which may not be like them. Look at the reasons, and run the same command again."
+        f"{share} of what was asked has no score ({failed:,} of {asked:,}): this rests on the rest, which may"
+        " not be like them. Look at the reasons, and run the same command again."
     )
 
 

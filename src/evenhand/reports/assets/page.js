@@ -5,6 +5,14 @@
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const byId = (id) => document.getElementById(id);
 
+  const source = byId('evenhand-charts');
+  if (source) { // panels of one exhibit share its data
+    const charts = JSON.parse(source.textContent);
+    const columns = Object.fromEntries(charts.map((c) => [c.id, c.columns]));
+    for (const c of charts) c.columns ??= columns[c.as];
+    source.textContent = JSON.stringify(charts);
+  }
+
   function reveal(target) {
     for (let at = target; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
   }
