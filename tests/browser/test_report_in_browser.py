@@ -290,13 +290,12 @@ LAYOUT = """() => {
     const box = (e) => e.getBoundingClientRect();
     const shown = (e) => box(e).width > 0 && box(e).height > 0;
     const bottom = (s) => { const e = document.querySelector(s); return e ? box(e).bottom + scrollY : 0; };
-    const probe = document.createElement('span');
+    const pen = document.createElement('canvas').getContext('2d');
     const narrow = [...document.querySelectorAll('dd, td, th, .cell, .group, h1, h2, h3, .caveats p')].filter(shown).filter((e) => {
-        const word = e.innerText.split(/\\s+/).reduce((a, b) => (b.length > a.length ? b : a), '').slice(0, 14);
-        probe.textContent = word; probe.className = 'unseen'; e.append(probe);
-        const needed = probe.scrollWidth; probe.remove();
-        return box(e).width + 1 < needed;
-    }).map((e) => [e.className || e.tagName, Math.round(box(e).width), e.innerText.slice(0, 40)]).slice(0, 5);
+        const word = e.textContent.split(/\\s+/).reduce((a, b) => (b.length > a.length ? b : a), '').slice(0, 14);
+        pen.font = getComputedStyle(e).font;
+        return box(e).width + 2 < pen.measureText(word).width;
+    }).map((e) => [e.className || e.tagName, Math.round(box(e).width), e.textContent.slice(0, 40)]).slice(0, 5);
     const overlaps = [];
     for (const row of document.querySelectorAll('.bar-row, .row, .line')) {
         const parts = [...row.children].filter(shown).map(box);
