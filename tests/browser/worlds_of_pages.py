@@ -127,7 +127,7 @@ def _exhibits(rng: Any, groups: int) -> dict[str, Exhibit]:
     curve = [(n, x / 5, float(np.clip(x / 5 + rng.normal(0, 0.05), 0, 1))) for n in names for x in range(6)]
     even = [("perfectly calibrated", 0.0, 0.0), ("perfectly calibrated", 1.0, 1.0)]
     rows = [*curve, *even]
-    pairs = [(a, b) for a in names[:14] for b in names[:14] if a != b]
+    pairs = [(a, b) for a in names[:14] for b in names[:14]]
     return {
         "calibration": Exhibit(
             title="Calibration", chart="band",

@@ -355,6 +355,25 @@ def test_every_primary_attribute_is_named_or_counted() -> None:
         assert named + sum(map(int, re.findall(r"and (\d+) more", text))) == n, text
 
 
+def test_names_go_before_numbers_where_words_are_short() -> None:
+    """Where three names under each verdict take too many words, fewer names still stand."""
+    kinds = ("gap", "inconclusive", "disparity")
+    others = [attribute(f"trait {i}", kinds[i % 3]) for i in range(24)]
+    text = said(claim(), *others)
+    assert len(text.split()) <= 70
+    assert re.search(r"trait \d+.* and \d more", text), text
+
+
+def test_a_terminal_of_eighty_columns_shows_at_most_25_lines() -> None:
+    """However many primary claims and warnings there are; what is left out is counted."""
+    notes = tuple(Note(slug="w", level="warning", text="A warning. " * 30) for _ in range(9))
+    made = result(*(attribute(f"attribute{i}", "gap") for i in range(60)), notes=notes)
+    lines = render(made, "terminal", width=80, color=False).splitlines()
+    assert len(lines) <= 25
+    assert re.search(r"… and \d+ more primary claims", "\n".join(lines))
+    assert "8 more warnings" in "\n".join(lines)
+
+
 def test_reports_share_the_answer() -> None:
     """Page, terminal, Markdown, notebook, prompt and JSON begin with the same two sentences."""
     made = result(claim(), attribute("sex", "gap"))
