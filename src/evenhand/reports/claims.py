@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 Part: TypeAlias = dict[str, Any]
 OPEN_ROWS = 14
 """Rows of a forest in view; the others are folded."""
-MOST_ROWS = 60
-"""Rows of a forest on the page at all; the table of estimates holds the rest."""
 _NEXT = re.compile(r"(?<=[^\d\s][.)])\s+(?=[A-Z])")
 
 
@@ -69,8 +67,12 @@ def anchors(facts: Sequence[Fact]) -> Mapping[int, str]:
     return {id(f): fact.id for fact in facts for f in fact.members}
 
 
-def entry(fact: Fact, scene: Scene, width: int) -> Part:
-    """What the template shows of a fact."""
+def entry(fact: Fact, scene: Scene, width: int, most: int = 40) -> Part:
+    """What the template shows of a fact.
+
+    Args:
+        width: characters of a long text. most: rows of its forest; the table of estimates holds the rest.
+    """
     f = fact.speaker
     told, state = tell(f, scene), state_of(f)
     sentence, rest = claim_of(f, scene)
@@ -89,7 +91,7 @@ def entry(fact: Fact, scene: Scene, width: int) -> Part:
         "more": middle_cut(beyond_the_fact(f), 2 * width),
         "rests": middle_cut(f.rests_on or "", width),
         "others": _others(f, others, scene),
-        "forest": _forest(fact, scene),
+        "forest": _forest(fact, scene, most),
         "figures": _figures(f, width),
     }
 
@@ -114,7 +116,7 @@ def _others(speaker: Finding, members: Sequence[Finding], scene: Scene) -> str:
     return "; ".join(said.values())
 
 
-def _forest(fact: Fact, scene: Scene) -> Part | None:
+def _forest(fact: Fact, scene: Scene, most: int) -> Part | None:
     """Every group of the attribute by the measure that speaks, the least first, the reference last."""
     f = fact.speaker
     base, contrast = base_of(f.estimate.measure)[0], f.estimate.contrast
@@ -136,7 +138,7 @@ def _forest(fact: Fact, scene: Scene) -> Part | None:
         rows = sorted(rows, key=lambda m: m.estimate.value or 0.0)
     axis = axis_for(rows)
     points = phrase_of(f, scene.audit).scale in ("points", "pairs")
-    shown = [_row(m, scene, strip(m, axis), pairs=len(references) > 1) for m in rows[:MOST_ROWS]]
+    shown = [_row(m, scene, strip(m, axis), pairs=len(references) > 1) for m in rows[:most]]
     told = tell(f, scene)
     last = None
     if len(references) == 1:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -59,18 +60,25 @@ def render(result: Record) -> str:
     >>> "&lt;b&gt;toy&lt;/b&gt;" in page, "nothing was compared." in page
     (True, True)
     """
+    scene = scene_of(result)
+    facts = facts_of(result, scene)
     limits = Limits()
-    text = _page(result, limits)
-    for _ in range(8):
-        if len(text.encode()) <= MAX_BYTES:
+    text = _page(result, facts, scene, limits)
+    fixed = sum(len(_asset(name)) for name in ("charts.js", "page.js", "report.css"))
+    for _ in range(4):
+        size = len(text.encode())
+        if size <= MAX_BYTES:
             break
-        limits = limits.halved()
-        text = _page(result, limits)
+        # What is not code shrinks with the limits: as many halvings at once as that takes.
+        over = max(2.0, (size - fixed) / (MAX_BYTES - fixed))
+        for _ in range(math.ceil(math.log2(over))):
+            limits = limits.halved()
+        text = _page(result, facts, scene, limits)
     return text
 
 
-def _page(result: Record, limits: Limits) -> str:
-    page, drawings = _view(result, limits)
+def _page(result: Record, facts: Sequence[Fact], scene: Scene, limits: Limits) -> str:
+    page, drawings = _view(result, facts, scene, limits)
     own, css = _asset("page.js"), _asset("report.css")
     script = _asset("charts.js") if drawings else ""
     hashes = " ".join(f"'{_digest(code)}'" for code in (own, script) if code)
@@ -94,9 +102,8 @@ def inert_json(value: Any) -> str:
     return text
 
 
-def _view(result: Record, limits: Limits) -> tuple[Part, list[Part]]:
-    scene, answer = scene_of(result), answer_of(result)
-    facts = facts_of(result, scene)
+def _view(result: Record, facts: Sequence[Fact], scene: Scene, limits: Limits) -> tuple[Part, list[Part]]:
+    answer = answer_of(result)
     where = anchors(facts)
     exhibits, drawings = _exhibits(result, limits)
     page: Part = {
@@ -169,7 +176,7 @@ def _terms(answer: Answer, result: Record) -> list[tuple[str, str]]:
 
 def _claims(facts: Sequence[Fact], result: Record, scene: Scene, limits: Limits) -> Part:
     shown = facts[: limits.claims]
-    entries = [entry(fact, scene, limits.cell) for fact in shown]
+    entries = [entry(fact, scene, limits.cell, limits.groups) for fact in shown]
     loud = [e for e in entries if e["primary"]]
     rest = [e for e in entries if not e["primary"]]
     counted = {state: sum(e["state"] == state for e in entries) for state in STATES}

@@ -23,6 +23,7 @@ class Limits:
     """How much of a large result one page shows; whatever is left out is counted on the page."""
 
     claims: int = 160
+    groups: int = 40
     estimates: int = 300
     rows: int = 150
     points: int = 700
