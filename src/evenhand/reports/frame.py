@@ -185,7 +185,7 @@ def first_rows(frame: Frame, rows: Sequence[int]) -> None:
 def spread_rows(frame: Frame, rows: Sequence[int]) -> None:
     """Rows taken evenly over the whole exhibit, up to the limit."""
     frame.of_rows = len(rows)
-    frame.keep([rows[i] for i in _evenly(len(rows), frame.limit)])
+    frame.keep([rows[i] for i in evenly(len(rows), frame.limit)])
 
 
 def thin(frame: Frame, color: str) -> None:
@@ -195,10 +195,11 @@ def thin(frame: Frame, color: str) -> None:
         by_line.setdefault(level, []).append(i)
     frame.of_rows = len(frame.columns[color])
     share = max(2, frame.limit // max(1, len(by_line)))
-    frame.keep([rows[i] for rows in by_line.values() for i in _evenly(len(rows), share)])
+    frame.keep([rows[i] for rows in by_line.values() for i in evenly(len(rows), share)])
 
 
-def _evenly(n: int, limit: int) -> list[int]:
+def evenly(n: int, limit: int) -> list[int]:
+    """Places taken evenly of `n`, at most `limit`, both ends among them."""
     return (
         list(range(n)) if n <= limit else np.unique(np.linspace(0, n - 1, limit).round().astype(int)).tolist()
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evenhand._model import Exhibit, Scalar
-from evenhand.reports.frame import Frame, floats, group_labels, numeric
+from evenhand.reports.frame import Frame, evenly, floats, group_labels, numeric
 
 MOST_TOGETHER = {"line": 5, "density": 5, "band": 3}
 """Kind → groups in one panel; more get a panel each."""
@@ -35,10 +35,11 @@ def nothing_to_draw(exhibit: Exhibit) -> str:
     return "There is one row only." if len(exhibit) < 2 and exhibit.chart != "bars" else ""
 
 
-def small_multiples(exhibit: Exhibit, most: int = 12, shown: int = 6) -> list[Exhibit]:
+def small_multiples(exhibit: Exhibit, limit: int, most: int = 12, shown: int = 6) -> list[Exhibit]:
     """A panel for each group, in colour before all the others in grey, where one panel would be a tangle.
 
-    Past `most` groups the `shown` ones that lie furthest from the middle of all.
+    Past `most` groups the `shown` ones that lie furthest from the middle of all. Of curves at most about
+    `limit` points, evenly of every group; of distributions all.
     """
     channel = exhibit.encode.get("color", exhibit.encode.get("group", "group"))
     if exhibit.chart not in MOST_TOGETHER or channel not in exhibit.columns:
@@ -57,7 +58,18 @@ def small_multiples(exhibit: Exhibit, most: int = 12, shown: int = 6) -> list[Ex
     if len(names) > most:
         names = _furthest(names, groups, ys)[:shown]
     encode = {**exhibit.encode, "color": channel}
+    if exhibit.chart != "density":
+        exhibit = _thinned(exhibit, groups, limit)
     return [replace(exhibit, title=str(name), encode={**encode, "emphasis": name}) for name in names]
+
+
+def _thinned(exhibit: Exhibit, groups: Sequence[Scalar], limit: int) -> Exhibit:
+    rows: dict[Scalar, list[int]] = {}
+    for at, group in enumerate(groups):
+        rows.setdefault(group, []).append(at)
+    share = max(2, limit // len(rows))
+    kept = [own[i] for own in rows.values() for i in evenly(len(own), share)]
+    return replace(exhibit, columns={k: [v[i] for i in kept] for k, v in exhibit.columns.items()})
 
 
 def _furthest(names: Sequence[Scalar], groups: Sequence[Scalar], ys: Sequence[float | None]) -> list[Scalar]:

@@ -71,7 +71,7 @@ def exhibit_part(exhibit: Exhibit, index: int, limits: Limits) -> tuple[Part, li
 def _panels(exhibit: Exhibit, limits: Limits) -> tuple[list[tuple[str, Chart]], str]:
     """(title, chart) of each panel, or why there is none: a broken exhibit costs only its drawing."""
     try:
-        several = small_multiples(exhibit)
+        several = small_multiples(exhibit, limits.points)
         made = [(e.title, chart(e, limit=limits.points)) for e in several or [exhibit]]
     except UsageError as error:
         return [], f"(No chart: {visible(error.message)}.)"
@@ -82,6 +82,8 @@ def _panels(exhibit: Exhibit, limits: Limits) -> tuple[list[tuple[str, Chart]], 
     channel = exhibit.encode.get("color", exhibit.encode.get("group", "group"))
     groups = len(set(exhibit.columns.get(str(channel), ())))
     left = f"Drawn: {len(drawn)} of {groups} groups." if several and len(drawn) < groups - 1 else ""
+    if several and len(several[0]) < len(exhibit):
+        left = f"{left} Each panel shows {len(several[0]):,} of {len(exhibit):,} points.".strip()
     return drawn, left
 
 
