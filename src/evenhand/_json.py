@@ -167,6 +167,7 @@ def read(path: Path) -> str:
             "there is no such result file",
             given=target,
             expected="the result.json that an audit wrote",
+            available=sorted(p.name for p in target.parent.glob("*.json"))[:50],
         ) from None
     except UnicodeDecodeError:
         raise foreign(str(target), "it is not UTF-8 text") from None

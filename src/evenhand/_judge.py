@@ -25,6 +25,7 @@ from evenhand._errors import UsageError
 from evenhand._estimate import Doubt, Evidence
 from evenhand._labels import spoken
 from evenhand._model import Finding, Span, Verdict
+from evenhand._wording import digits_apart
 from evenhand.measures.row import null_of
 from evenhand.stats.interval import quantile
 from evenhand.stats.multiplicity import benjamini_hochberg, bonferroni, holm
@@ -361,13 +362,7 @@ def _number(value: float, signed: bool, edges: Sequence[float] = (), least: int 
         value = 0.0
     small = 0 < abs(value) < 10.0 ** (1 - least)
     digits = min(12, least - 1 - math.floor(math.log10(abs(value)))) if small else least
-    while digits < 12 and any(_crosses(value, round(value, digits), edge) for edge in edges):
-        digits += 1
-    return f"{value:{'+' if signed else ''},.{digits}f}".replace("-", "−")
-
-
-def _crosses(value: float, rounded: float, edge: float) -> bool:
-    return value != edge and (rounded == edge or (rounded - edge) * (value - edge) < 0)
+    return f"{value:{'+' if signed else ''},.{digits_apart([value], digits, edges)}f}".replace("-", "−")
 
 
 TINY = 1e-12

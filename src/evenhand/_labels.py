@@ -216,6 +216,19 @@ def spoken(group: str, reference: str, family: str = "") -> tuple[str, str, str]
     return group[:at], group[at + 1 :], reference[at + 1 :]
 
 
+def levels_alone(names: Sequence[str]) -> list[str]:
+    """Names of sides without the attribute that all of them share; what is no side of it stays as it is.
+
+    >>> levels_alone(["race=black", "race=white", "everyone"]), levels_alone(["sex=F", "race=black"])
+    (['black', 'white', 'everyone'], ['sex=F', 'race=black'])
+    """
+    attributes = {name.partition("=")[0] for name in names if "=" in name}
+    if len(attributes) != 1:
+        return list(names)
+    start = f"{attributes.pop()}="
+    return [name.removeprefix(start) for name in names]
+
+
 def named_level(word: str, attributes: Sequence[str]) -> tuple[str, str] | None:
     """(attribute, level) of ``"race=white"``; None where the word begins with none of the attributes.
 

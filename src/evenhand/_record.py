@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from evenhand._errors import UsageError
+from evenhand._headline import answer_of
 from evenhand._json import (
     ESTIMATE_FIELDS,
     FINDING_FIELDS,
@@ -162,6 +163,11 @@ class Record:
         found = {f.verdict for f in self.primary}
         return next((verdict for verdict in SEVERITY if verdict in found), None)
 
+    @property
+    def answer(self) -> str:
+        """What the primary claims came to, in at most two sentences: what every report begins with."""
+        return str(answer_of(self))
+
     def table(self) -> pyarrow.Table:
         """One row a finding. Column types are fixed, also without rows.
 
@@ -188,6 +194,7 @@ def encode(result: Record) -> str:
         "complete": dumps(bool(result.complete)),
         "rule": dumps(result.rule),
         "verdict": dumps(result.verdict),
+        "answer": dumps(result.answer),
         "counts": dumps(result.counts),
         "findings": lines("[", [dumps(finding_out(f)) for f in result.findings], "]"),
         "exhibits": lines("{", exhibits, "}"),

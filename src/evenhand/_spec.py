@@ -11,6 +11,9 @@ replace = "Arthur"
 
 [subject]                     # optional: options of the subject's factory
 
+[about]                       # optional: what the report says of the audit
+title = "Does VADER read letters alike, whoever they are about?"
+
 [files]                       # what the files held; a file that has changed since is refused
 "letters.txt" = "sha256:…"
 
@@ -35,7 +38,9 @@ from evenhand._files import foreign, sha256
 from evenhand._result import Result
 from evenhand.audits import AUDITS
 
-_TOP = ("kind", "out", "folder", "arguments", "subject", "files")
+_TOP = ("kind", "out", "folder", "arguments", "subject", "about", "files")
+ABOUT = ("title", "purpose", "system", "version", "run_by", "period", "declared", "said", "favourable")
+"""What a user may say of an audit; a report prints "not stated" where nobody did."""
 _RUNTIME = frozenset({"progress", "executor"})
 _ONCE = frozenset({"rescore"})
 """Arguments of one call that its repetition must not inherit: it would never ask anything again."""
@@ -52,6 +57,7 @@ class Spec:
         out: folder for what the audit writes.
         folder: where the names of files and modules are looked for; None: here.
         files: name → "sha256:…" of what the call was made with.
+        about: what the report says of the audit, by the names of `ABOUT`.
     """
 
     kind: str
@@ -60,6 +66,7 @@ class Spec:
     out: str | None = None
     folder: str | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)
 
     def function(self) -> Callable[..., Result]:
         """The audit that this spec calls."""
@@ -78,7 +85,7 @@ class Spec:
             from evenhand.subjects.python import named
 
             arguments["y_pred"] = named(arguments["y_pred"])
-        return self.function()(**arguments, **runtime)
+        return described(self.function()(**arguments, **runtime), self.about)
 
     @contextmanager
     def place(self) -> Iterator[None]:
@@ -106,6 +113,14 @@ class Spec:
         named = [*_strings(given), *_strings(self.subject)]
         files = {name: f"sha256:{sha256(name)}" for name in named if _is_file(Path(name))}
         return replace(self, folder=str(Path.cwd()), files=files)
+
+
+def described(result: Result, about: Mapping[str, str]) -> Result:
+    """The result with what its user says of it; the result itself where nothing was said."""
+    if not about:
+        return result
+    known = result.provenance.get("about") or {}
+    return replace(result, provenance={**result.provenance, "about": {**known, **about}})
 
 
 def _check_file(name: str, digest: str) -> None:
@@ -171,7 +186,7 @@ def validate(document: Mapping[str, Any]) -> Spec:
         raise UsageError(
             "unknown-audit", "the audit file must name its kind", given=kind, available=sorted(AUDITS)
         )
-    for name in ("arguments", "subject", "files"):
+    for name in ("arguments", "subject", "about", "files"):
         if not isinstance(document.get(name, {}), Mapping):
             raise UsageError("unknown-key", f"[{name}] must be a table", given=document[name])
     spec = Spec(
@@ -181,7 +196,13 @@ def validate(document: Mapping[str, Any]) -> Spec:
         out=document.get("out"),
         folder=document.get("folder"),
         files=dict(document.get("files", {})),
+        about=dict(document.get("about", {})),
     )
+    for key, said in spec.about.items():
+        if key not in ABOUT:
+            raise UsageError("unknown-key", "unknown key in [about]", given=key, available=ABOUT)
+        if not isinstance(said, str):
+            raise UsageError("unknown-key", f"[about] {key} must be a text", given=said)
     known = [p for p in inspect.signature(spec.function()).parameters if p not in _RUNTIME]
     for key, value in (("out", spec.out), ("folder", spec.folder), *spec.files.items()):
         if value is not None and not isinstance(value, str):
@@ -209,7 +230,7 @@ def to_toml(spec: Spec) -> str:
     for name in ("out", "folder"):
         if getattr(spec, name) is not None:
             lines.append(f"{name} = {_toml(getattr(spec, name))}")
-    for name in ("arguments", "subject", "files"):
+    for name in ("arguments", "subject", "about", "files"):
         table = {k: v for k, v in getattr(spec, name).items() if v is not None and k not in _ONCE}
         if table:
             lines += ["", f"[{name}]", *(f"{_key(k)} = {_toml(v)}" for k, v in table.items())]

@@ -30,7 +30,7 @@ Checked = TypeVar("Checked", "pa.Table", "pa.RecordBatch")
 MOST_DEPTH = 100
 """Lists and objects inside one another in a line of JSON."""
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"?')
-_DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
+_DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None, ".dat": None, ".data": None}
 
 
 def read_table(source: Any, *, columns: Sequence[str] | None = None) -> pa.Table:

@@ -8,7 +8,6 @@ import json
 import re
 import runpy
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,17 @@ import pytest
 
 import evenhand.reports
 from evenhand._errors import UsageError
+from evenhand._headline import scene_of
 from evenhand._model import Estimate, Exhibit, Finding
 from evenhand._result import Result
+from evenhand._wording import visible
 from evenhand.reports import REPORTS, render
 from evenhand.reports.charts import CHARTS, chart
+from evenhand.reports.claims import facts_of
 from evenhand.reports.html import inert_json
-from evenhand.reports.interval import axis_for, picture
+from evenhand.reports.interval import axis_for, strip
 from evenhand.reports.markdown import escape
-from evenhand.reports.words import headline, visible, word_diff
+from evenhand.reports.words import word_diff
 
 SAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "browser" / "sample_result.py"))
 HOSTILE: tuple[str, ...] = (
@@ -101,32 +103,6 @@ def test_an_unknown_format_is_named() -> None:
 
 
 # --- words --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "words"),
-    [
-        ((), "Nothing was compared."),
-        ((None,), "describes and does not judge"),
-        (("within tolerance",), "Within tolerance. "),
-        (("within tolerance", "within tolerance"), "Of the other primary claims: within tolerance: "),
-        (("within tolerance", "disparity"), "Disparity. "),
-        (("gap", "within tolerance", "inconclusive"), "A gap. "),
-        (("inconclusive", "within tolerance"), "Inconclusive. "),
-    ],
-)  # fmt: skip
-def test_the_headline_says_the_verdict(verdicts: tuple[Any, ...], words: str) -> None:
-    """Each mixture of verdicts has its own plain sentence, and 'inconclusive' is never called fair."""
-    assert words in headline(judged(*verdicts))
-
-
-def test_what_was_only_looked_at_is_not_in_the_headline() -> None:
-    """A secondary disparity leaves a headline of primary claims as it is."""
-    found = (replace(one("within tolerance"), primary=True), one("disparity"))
-    result = Result(audit="text", title="t", findings=found)
-    assert result.verdict == "within tolerance"
-    assert headline(result).startswith("Within tolerance. ")
-    assert "isparity" not in headline(result)
 
 
 @pytest.mark.parametrize(
@@ -247,10 +223,10 @@ def test_a_huge_result_still_gives_a_small_page() -> None:
 
 
 def test_findings_come_worst_first_and_all_are_counted(realistic: Result) -> None:
-    """The disparity is the first card; every finding has a row in the table of estimates."""
+    """The disparity is the first claim; every finding has a row in the table of estimates."""
     page = realistic.to_html()
-    assert page.index('class="finding disparity"') < page.index('class="finding inconclusive"')
-    assert page.count('<article class="finding') == len(realistic.findings)
+    assert page.index('class="claim disparity"') < page.index('class="claim inconclusive"')
+    assert page.count('<article class="claim') == len(facts_of(realistic, scene_of(realistic)))
     assert f"Table: {len(realistic.findings)} rows" in page
 
 
@@ -258,21 +234,9 @@ def test_an_incomplete_audit_never_looks_like_a_pass() -> None:
     """Every report for people says that the audit stopped early, and the page does not show it in the colour of success."""
     made = judged("within tolerance", complete=False)
     page = render(made, "html")
-    assert 'class="headline inconclusive"' in page
+    assert '<section id="answer" class="inconclusive"' in page
     for text in (page, render(made, "markdown"), render(made, "terminal"), made._repr_html_(), repr(made)):
         assert "incomplete" in text.lower()
-
-
-def test_many_measures_are_counted_where_not_all_are_drawn() -> None:
-    """Beyond eight forest plots the page says how many measures there are, and the table has them all."""
-    found = [
-        replace(one(), estimate=one().estimate.with_(measure=f"m{i}", group=g))
-        for i in range(11)
-        for g in "ab"
-    ]
-    page = Result(audit="predictions", title="t", findings=tuple(found)).to_html()
-    assert "the first 8 of 11 measures" in page
-    assert "Table: 22 rows" in page
 
 
 # --- charts -------------------------------------------------------------------------------------------------------
@@ -342,17 +306,17 @@ def test_a_missing_channel_names_the_columns() -> None:
     assert "No chart:" in Result(audit="text", title="t", exhibits={"e": e}).to_html()
 
 
-def test_the_picture_of_an_interval_lies_where_the_numbers_say() -> None:
-    """Estimate between its bounds, in order; a bound beyond the picture becomes an arrow."""
+def test_a_strip_lies_where_the_numbers_say() -> None:
+    """Estimate between its bounds, in percent of one axis; a bound beyond the strip becomes an arrow."""
     f = one()
-    svg = picture(f, axis_for([f]))
-    left, right = (float(x) for x in re.findall(r'class="bar" x1="([\d.]+)" x2="([\d.]+)"', svg)[0])
-    dot = float(re.findall(r'cx="([\d.]+)"', svg)[0])
-    assert left < dot < right
-    assert dot == pytest.approx((left + right) / 2, abs=0.2)
+    drawn = strip(f, axis_for([f]))
+    left, right = (float(x) for x in re.findall(r'class="bar" x1="([\d.]+)%" x2="([\d.]+)%"', drawn)[0])
+    mark = float(re.findall(r'<svg x="([\d.]+)%"', drawn)[-1])
+    assert left < mark < right
+    assert mark == pytest.approx((left + right) / 2, abs=0.2)
     wide = Finding(estimate=f.estimate.with_(high=1e6), tolerance=(-0.1, 0.1), verdict="inconclusive")
-    assert "<path" in picture(wide, axis_for([f, wide]))
-    assert "<path" not in svg
+    assert 'class="tip"' in strip(wide, axis_for([f, wide]))
+    assert 'class="tip"' not in drawn
 
 
 # --- csv, markdown, junit, terminal -------------------------------------------------------------------------------
@@ -441,7 +405,14 @@ def test_junit_is_well_formed_with_any_text(text: str) -> None:
         audit="text", title=text, findings=(one("disparity", text=text, because=text, rests_on=text),)
     )
     root = ET.fromstring(render(made, "junit"))
-    assert [e.tag for e in root.iter()] == ["testsuites", "testsuite", "testcase", "failure"]
+    assert [e.tag for e in root.iter()] == [
+        "testsuites",
+        "testsuite",
+        "properties",
+        "property",
+        "testcase",
+        "failure",
+    ]
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
@@ -450,7 +421,7 @@ def test_the_terminal_report_keeps_to_its_width(width: int, realistic: Result) -
     text = render(realistic, "terminal", width=width, color=False)
     assert "\x1b" not in text
     assert max(len(line) for line in text.splitlines()) <= width
-    assert headline(realistic).split()[0] in text
+    assert realistic.answer.split()[0] in text
 
 
 def test_the_terminal_report_obeys_no_color(realistic: Result, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,7 @@ def test_recorded_scores_are_audited_and_the_files_written(
     )
     assert code == 0
     assert {p.name for p in out.iterdir()} == {"result.json", "estimates.csv", "report.html", "audit.toml"}
-    assert "Disparity" in capsys.readouterr().out
+    assert "◆ disparity: " in capsys.readouterr().out
     assert run(["check", str(out / "result.json")]) == 1
     assert run(["check", str(out / "result.json"), "--fail-on", "inconclusive"]) == 1
     for flag, words in (
@@ -356,7 +356,7 @@ def test_every_format_of_the_table_is_reached_by_its_name_and_by_its_ending(
     ("flags", "said"),
     [
         (["--as", "markdwn"], "did you mean 'markdown'"),
-        (["--as", "csv", "--html"], "one format at a time"),
+        (["--as", "csv", "--html"], "several formats need a file each"),
         (["-o", "report.pdf"], "no report format has this ending"),
     ],
 )
@@ -479,3 +479,132 @@ def test_a_pipe_that_closes_early_is_no_failed_check_and_loses_no_file(scores: P
         done = unread(arguments)
         assert (done.returncode, done.stderr) == (0, "")
     assert {path.name for path in out.iterdir()} >= {"result.json", "report.html", "audit.toml"}
+
+
+def audited(tmp_path: Path, *more: str) -> Path:
+    """The folder of a small audit of predictions."""
+    rows = "y,sex\n" + "".join(f"{i % 7},{'FM'[i % 2]}\n" for i in range(60))
+    (tmp_path / "data.csv").write_text(rows, encoding="utf-8")
+    out = tmp_path / "out"
+    given = [
+        "predictions",
+        str(tmp_path / "data.csv"),
+        "--y-pred",
+        "y",
+        "--group",
+        "sex",
+        "--task",
+        "regression",
+    ]
+    assert run([*given, "--out", str(out), *more]) == 0
+    return out
+
+
+def test_a_summary_is_short_and_all_of_it_is_one_flag_away(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At most 25 lines and where the files are; -v, before or after the command, shows every finding."""
+    out = audited(tmp_path)
+    short = capsys.readouterr().out
+    assert len(short.partition("Written:")[0].splitlines()) <= 26
+    assert json.loads((out / "result.json").read_text())["answer"].split(".")[0] in " ".join(short.split())
+    for arguments in (["-v", "report", str(out / "result.json")], ["report", str(out / "result.json"), "-v"]):
+        assert run(arguments) == 0
+        whole = capsys.readouterr().out
+        assert "Note: " in whole
+        assert len(whole.splitlines()) > len(short.splitlines())
+
+
+def test_quiet_says_nothing_and_json_only_the_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--quiet writes the files and prints nothing; --json prints the result alone, the rest on stderr."""
+    audited(tmp_path, "--quiet")
+    assert capsys.readouterr() == ("", "")
+    out = audited(tmp_path, "--json")
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == json.loads((out / "result.json").read_text())
+    assert "Written:" in printed.err
+
+
+def test_a_title_is_the_heading_and_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--title heads summary and page, stands in the result and in audit.toml, and another can be given later."""
+    out = audited(tmp_path, "--title", "Who gets a higher <grade>?")
+    assert capsys.readouterr().out.startswith("Who gets a higher <grade>?\n")
+    assert "<h1>Who gets a higher &lt;grade&gt;?</h1>" in (out / "report.html").read_text(encoding="utf-8")
+    assert run(["run", str(out / "audit.toml"), "--out", str(tmp_path / "again"), "-q"]) == 0
+    about = json.loads((tmp_path / "again" / "result.json").read_text())["provenance"]["about"]
+    assert about == {"title": "Who gets a higher <grade>?"}
+    assert run(["report", str(out / "result.json"), "--title=Another"]) == 0
+    assert capsys.readouterr().out.startswith("Another\n")
+
+
+def test_what_is_said_of_an_audit_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An unknown key of [about] is named with its near ones; what is not said is printed as not stated."""
+    file = tmp_path / "audit.toml"
+    file.write_text('kind = "predictions"\n[about]\npurpos = "x"\n', encoding="utf-8")
+    assert run(["plan", str(file)]) == 2
+    assert "did you mean 'purpose'" in capsys.readouterr().err
+    out = audited(tmp_path, "-q")
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "run by: not stated" in page
+    assert page.count("<dd>not stated</dd>") >= 3
+
+
+def test_help_cuts_no_summary_and_groups_many_options(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command's first sentence stands whole; a command of many options has them under headings."""
+    assert run(["--help"]) == 0
+    whole = capsys.readouterr().out
+    assert "..." not in whole.partition("Commands:")[2]
+    assert "with interval, p-value and verdict." in " ".join(whole.split()).replace(
+        "by group, with", "by group, with"
+    )
+    assert run(["predictions", "--help"]) == 0
+    one = capsys.readouterr().out
+    for heading in (
+        "Arguments:",
+        "What is audited:",
+        "Who is compared:",
+        "How it is judged:",
+        "Where results go:",
+    ):
+        assert heading in one
+    others = one.partition("\nOptions:")[2]
+    assert others.count("\n  --") <= 4, "new options belong under a heading of cli/help.py"
+
+
+def test_several_formats_get_a_file_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--html --markdown with -o writes both, each with its ending; without a file it is refused."""
+    result = str(audited(tmp_path, "-q") / "result.json")
+    assert run(["report", result, "--html", "--markdown", "-o", str(tmp_path / "both")]) == 0
+    assert (tmp_path / "both.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (tmp_path / "both.md").read_text(encoding="utf-8").startswith("# ")
+    capsys.readouterr()
+    assert run(["report", result, "--html", "--markdown"]) == 2
+    assert "one-format" in capsys.readouterr().err
+
+
+def test_a_result_that_is_not_there_has_near_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A slip in the name of a result names what is there."""
+    out = audited(tmp_path, "-q")
+    assert run(["report", str(out / "resul.json")]) == 2
+    assert "did you mean 'result.json'" in capsys.readouterr().err
+
+
+def test_a_table_of_another_ending_is_read_as_text(tmp_path: Path) -> None:
+    """.dat and .data are delimited text, whatever the delimiter."""
+    rows = "y;sex\n" + "".join(f"{i % 7};{'FM'[i % 2]}\n" for i in range(60))
+    (tmp_path / "people.dat").write_text(rows, encoding="utf-8")
+    given = [
+        "predictions",
+        str(tmp_path / "people.dat"),
+        "--y-pred",
+        "y",
+        "--group",
+        "sex",
+        "--task",
+        "regression",
+    ]
+    assert run([*given, "-q"]) == 0

@@ -189,7 +189,7 @@ def test_changed_weights_give_another_result_from_the_same_command(
     command += ["--terms", "names/weat-gender", "--out", "out"]
 
     def gap(*more: str) -> float:
-        assert run([*command, *more]) == 0
+        assert run([*command, *more, "-v"]) == 0
         return float(json.loads((tmp_path / "out" / "result.json").read_text())["findings"][0]["value"])
 
     (tmp_path / "weights.json").write_text("0.0")

@@ -121,7 +121,7 @@ def test_the_command_line_takes_a_list(tmp_path: Path, capsys: pytest.CaptureFix
     write_csv(tmp_path / "q.csv", queries())
     call = f"predictions {tmp_path / 'q.csv'} --y-pred score --group sex --reference M --task ranking --list query"
     assert run(call.split()) in (0, 1)
-    assert "exposure" in capsys.readouterr().out
+    assert "attention by rank" in capsys.readouterr().out
 
 
 def recurring(people: int = 30, lists: int = 20, seed: int = 0) -> dict[str, Any]:

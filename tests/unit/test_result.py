@@ -298,7 +298,7 @@ def test_an_audit_of_the_user_s_own_is_kept_and_shown_like_any_other(tmp_path: P
     made = replace(result(finding()), audit="toxic-replies")
     made.to_json(tmp_path / "result.json")
     assert eh.Result.from_json(tmp_path / "result.json") == made
-    assert "evenhand · toxic replies audit" in made.to_html()
+    assert "Audit: toxic replies" in made.to_html()
     assert "toxic replies audit by evenhand" in made.to_markdown()
     assert "toxic replies audit" in render(made, "terminal")
     for name in REPORTS:

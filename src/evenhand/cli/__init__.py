@@ -15,7 +15,8 @@ from evenhand._files import MOST_UNPACKED, unpacking
 from evenhand._version import __version__
 from evenhand.audits import AUDITS
 from evenhand.cli import defects
-from evenhand.cli.output import PatientStream
+from evenhand.cli.help import gathered, whole_summaries
+from evenhand.cli.output import VOICE, PatientStream
 
 # typer brings its own copy of click, with private names; BadParameter < UsageError < ClickException in both.
 ClickException: type[Any] = typer.BadParameter.__mro__[2]
@@ -27,7 +28,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Measures whether a machine-learning model treats people even-handedly.",
-    epilog="Exit codes: 0 done; 1 a check failed; 2 bad usage or bad input; 3 the subject failed and the"
+    epilog="-v, --quiet, --json and --title may stand after a command, too. NO_COLOR is respected."
+    " Exit codes: 0 done; 1 a check failed; 2 bad usage or bad input; 3 the subject failed and the"
     " audit is"
     " incomplete (run the same command again to resume); 4 a defect of evenhand (see evenhand doctor"
     " --last).",
@@ -40,17 +42,23 @@ COMMANDS = (*KINDS, "embeddings", "specs", "results", "journal", "about")
 
 for command in COMMANDS:
     import_module(f"evenhand.cli.{command.replace('-', '_')}").register(app)
+whole_summaries(app)
 
 
 @app.callback(invoke_without_command=True)
 def _options(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Print every finding and note of a result."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print no summary and no progress."),
+    title: str | None = typer.Option(None, help="The question that the report answers, as its heading."),
+    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON instead of a summary."),
     most_unpacked: int = typer.Option(
         MOST_UNPACKED, help="MB that a small packed file (.gz, .tar.gz, .npz) may unpack to."
     ),
 ) -> None:
     unpacking(most_unpacked)
+    VOICE.verbose, VOICE.quiet, VOICE.as_json, VOICE.title = verbose, quiet, as_json, title
     if version:
         typer.echo(f"evenhand {__version__}")
         raise typer.Exit
@@ -71,7 +79,7 @@ INTERRUPTED = 130  # what typer returns for Ctrl-C
 def run(arguments: list[str]) -> int:
     """Run the command line with `arguments`; the exit code."""
     try:
-        code = int(app(arguments, standalone_mode=False, prog_name="evenhand") or 0)
+        code = int(app(gathered(arguments), standalone_mode=False, prog_name="evenhand") or 0)
     except EvenhandError as error:
         typer.echo(f"evenhand: {error.render()}", err=True)
         return error.exit_code

@@ -14,8 +14,8 @@ from typer import Argument, Option
 from evenhand._errors import DataError, UsageError
 from evenhand._files import inert_cell
 from evenhand._store import Journal
+from evenhand._wording import visible
 from evenhand.reports.page import cut
-from evenhand.reports.words import visible
 
 JournalFile = Annotated[Path, Argument(help="A journal.sqlite that an audit wrote.")]
 

@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -15,7 +16,7 @@ import typer
 from evenhand import reports
 from evenhand._files import check_writable, write_whole
 from evenhand._result import Result
-from evenhand._spec import Spec, to_toml
+from evenhand._spec import Spec, described, to_toml
 from evenhand.audits import AUDITS
 from evenhand.cli.options import key_values
 
@@ -73,7 +74,8 @@ def progress_bar(total: int | None, what: str = "asking", *, cost: float | None 
         TextColumn("{task.fields[failed]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+    silent = VOICE.quiet or not console.is_terminal
+    with Progress(*columns, console=console, disable=silent, transient=True) as bar:
         task = bar.add_task(what, total=total, failed="")
 
         def update(done: int, failed: int) -> None:
@@ -116,13 +118,43 @@ def write_all(result: Result, out: Path, spec: Spec | None = None) -> dict[str, 
     return {name: write_whole(out / name, text, private=True) for name, text in texts.items()}
 
 
+@dataclass(kw_only=True)
+class Voice:
+    """How much a command says.
+
+    Args:
+        verbose: every finding and note. quiet: nothing but errors. as_json: the result itself, the rest on
+            stderr. title: what reports call the audit.
+    """
+
+    verbose: bool = False
+    quiet: bool = False
+    as_json: bool = False
+    title: str | None = None
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What the user says of the audit on the command line."""
+        return {} if self.title is None else {"title": self.title}
+
+
+VOICE = Voice()
+"""Set once, by the options that may stand anywhere."""
+
+
 def finish(result: Result, out: Path | None, spec: Spec | None = None, *, before: Sequence[str] = ()) -> None:
     """Write the files, print the lines `before` and the summary, say where the files are, end with the exit
     code."""
+    result = described(result, VOICE.about)
+    spec = None if spec is None else replace(spec, about={**spec.about, **VOICE.about})
     written = {} if out is None else write_all(result, out, spec)  # first: nobody may be reading
-    typer.echo("\n".join([*before, reports.render(result, "terminal")]))
-    if written:
-        typer.echo("\n  ".join(["Written:", *map(str, written.values())]))
+    if VOICE.as_json:
+        typer.echo(result.to_json(), nl=False)
+    if not VOICE.quiet:
+        if not VOICE.as_json:
+            typer.echo("\n".join([*before, reports.render(result, "terminal", full=VOICE.verbose)]))
+        if written:
+            typer.echo("\n  ".join(["Written:", *map(str, written.values())]), err=VOICE.as_json)
     if not result.complete:
         typer.echo("evenhand: the audit is incomplete; run the same command again to go on.", err=True)
         raise typer.Exit(3)

@@ -16,6 +16,8 @@ from evenhand._gate import check as gate
 from evenhand._gate import policy_of, told
 from evenhand._json import SEVERITY
 from evenhand._result import Result
+from evenhand._spec import described
+from evenhand.cli.output import VOICE
 from evenhand.reports import REPORTS
 
 ResultFile = Annotated[Path, Argument(help="A result.json that an audit wrote.")]
@@ -50,16 +52,22 @@ def report(
     flags = {"html": html, "terminal": text, "markdown": markdown, "csv": csv, "json": json, "junit": junit}
     kinds = [name for name, wanted in flags.items() if wanted]
     kinds += [] if kind is None else [ALIASES.get(kind, kind)]
-    if len(set(kinds)) > 1:
-        raise UsageError("one-format", "one format at a time", given=", ".join(kinds), expected="--as FORMAT")
+    kinds = list(dict.fromkeys(kinds))
+    if len(kinds) > 1 and out is None:
+        given, expected = ", ".join(kinds), "-o NAME, which gets the ending of each format"
+        raise UsageError("one-format", "several formats need a file each", given=given, expected=expected)
     if not kinds:
         kinds = ["terminal" if out is None or not out.suffix else reports.format_of(out)]
-    rendered = reports.render(Result.from_json(result), kinds[0])
-    if out is None:
-        typer.echo(rendered, nl=not rendered.endswith("\n"))
-        return
-    write_whole(out, rendered)
-    typer.echo(f"Written: {out}", err=True)
+    loaded = described(Result.from_json(result), VOICE.about)
+    for name in kinds:
+        more = {"full": VOICE.verbose} if name == "terminal" else {}
+        rendered = reports.render(loaded, name, **more)
+        if out is None:
+            typer.echo(rendered, nl=not rendered.endswith("\n"))
+            continue
+        path = out if len(kinds) == 1 else out.with_suffix(REPORTS[name].suffix)
+        write_whole(path, rendered)
+        typer.echo(f"Written: {path}", err=True)
 
 
 def check(

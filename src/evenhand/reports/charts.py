@@ -12,32 +12,32 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from evenhand._model import Exhibit, Scalar
+from evenhand._wording import number, visible
+from evenhand.reports.curves import density, line
 from evenhand.reports.frame import (
     Frame,
     Spec,
     first_rows,
     floats,
     group_labels,
-    histogram,
     label_text,
     numeric,
-    ready_bins,
     spread_rows,
-    step_corners,
-    thin,
     unique,
 )
 from evenhand.reports.look import (
     CONFIG,
+    LINES,
     MUTED,
     PALETTE,
     VERDICT_COLORS,
     VERDICT_SHAPES,
+    diagonal,
     group_color,
     line_at,
     tolerance_band,
 )
-from evenhand.reports.words import number, visible
+from evenhand.reports.multiples import nothing_to_draw, same_order
 
 Maker: TypeAlias = Callable[[Frame], Spec]
 
@@ -71,7 +71,7 @@ def chart(exhibit: Exhibit, *, limit: int = 800) -> Chart | None:
     >>> drawn.shown, drawn.of, drawn.vega_lite()["data"]["values"][0]
     (2, 2, {'c0': 1, 'c1': 0.5, 'c2': 'all'})
     """
-    if exhibit.chart not in CHARTS or len(exhibit) == 0:
+    if exhibit.chart not in CHARTS or len(exhibit) == 0 or nothing_to_draw(exhibit):
         return None
     frame = Frame(exhibit=exhibit, limit=limit)
     spec = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", **CHARTS[exhibit.chart](frame)}
@@ -90,7 +90,7 @@ def forest(frame: Frame) -> Spec:
     """Channels: y (label), value, low, high; verdict; and, as numbers, null and tolerance ``[low, high]``."""
     encode = frame.exhibit.encode
     labels = unique([label_text(v) for v in frame.channel("y") or []])
-    y = frame.add(frame.title_of("y"), labels)
+    y = frame.labels(frame.title_of("y"), labels)
     value = frame.add("estimate", floats(frame.channel("value")))
     low = frame.add("low", floats(frame.channel("low", required=False), len(labels)))
     high = frame.add("high", floats(frame.channel("high", required=False), len(labels)))
@@ -108,8 +108,7 @@ def forest(frame: Frame) -> Spec:
         "axis": {"format": "~g"},
         "title": visible(str(encode.get("title", "estimate"))),
     }
-    two_lines = any(", given " in str(v) for v in frame.columns[y])
-    axis = {"labelPadding": 8} | ({"labelExpr": "split(datum.label, ', given ')"} if two_lines else {})
+    axis = {"labelPadding": 8, "labelExpr": LINES}
     rows = {"field": y, "type": "nominal", "sort": None, "title": None, "axis": axis}
     used = [v for v in VERDICT_COLORS if v in frame.columns[verdict]]
     colors = {"domain": used, "range": [VERDICT_COLORS[v] for v in used]}
@@ -118,7 +117,7 @@ def forest(frame: Frame) -> Spec:
     layers: list[Spec] = [*tolerance_band(encode.get("tolerance"), position), line_at(null, "x", dash=[])]
     layers += [
         {
-            "mark": {"type": "rule", "strokeWidth": 2, "aria": False},
+            "mark": {"type": "rule", "strokeWidth": 2},
             "encoding": {
                 "x": {"field": low, "type": "quantitative", **position},
                 "x2": {"field": high},
@@ -137,63 +136,41 @@ def forest(frame: Frame) -> Spec:
     ]
     for layer in layers[-2:]:
         layer["encoding"]["y"] = rows
-    return {"height": {"step": 34 if two_lines else 22}, "layer": layers}
-
-
-def density(frame: Frame) -> Spec:
-    """Channels: x (score), color (group), weight; or ready bins: low, high, share (or y), color.
-
-    Of ready bins, the columns `share` and `group` are found by their names where no channel points to them.
-    """
-    encode = frame.exhibit.encode
-    ready = "low" in encode and "high" in encode
-    low, high, share, groups = ready_bins(frame) if ready else histogram(frame)
-    title = frame.title_of("x") if "x" in encode else "score"
-    steps = step_corners(low, high, share, groups)
-    frame.of_rows = len(steps)
-    steps = steps[: frame.limit * 2]
-    x = frame.add(title, [s[0] for s in steps])
-    y = frame.add("share", [s[1] for s in steps])
-    color = frame.add(frame.title_of("color") if "color" in encode else "", [s[2] for s in steps])
-    tone = group_color(frame, color)
-    encoding = {
-        "x": frame.encode(x, "quantitative", scale={"zero": False, "nice": False}),
-        "y": frame.encode(y, "quantitative", axis={"format": "~%"}, stack=None),
-        "color": tone,
-        "tooltip": frame.tooltip(),
-    }
-    few = len(set(frame.columns[color])) <= 4
-    line = {"type": "line", "interpolate": "step-after", "strokeWidth": 2}
-    fill = {"type": "area", "interpolate": "step-after", "opacity": 0.14, "aria": False}
-    layers: list[Spec] = [{"mark": line, "encoding": encoding}]
-    if few:
-        layers.insert(0, {"mark": fill, "encoding": {k: v for k, v in encoding.items() if k != "tooltip"}})
-    return {"height": 240, "layer": layers}
+    return {"height": {"step": 8 + 14 * frame.lines(y)}, "layer": layers}
 
 
 def heatmap(frame: Frame) -> Spec:
     """Channels: x, y, value; and, as a number, null (0 where absent), from which colours depart both ways."""
     null = float(frame.exhibit.encode.get("null", 0.0))
     values = floats(frame.channel("value"))
-    x = frame.add(frame.title_of("x"), [label_text(v) for v in frame.channel("x") or []])
-    y = frame.add(frame.title_of("y"), [label_text(v) for v in frame.channel("y") or []])
+    across_names, up_names = (
+        [str(label_text(v)) for v in frame.channel(channel) or []] for channel in ("x", "y")
+    )
+    x, y = frame.labels(frame.title_of("x"), across_names), frame.labels(frame.title_of("y"), up_names)
+    values = [None if a == b else v for a, b, v in zip(across_names, up_names, values, strict=True)]
     frame.add(frame.title_of("value"), values)
     most = max((abs(v - null) for v in values if v is not None), default=0.0) or 1.0
     side = frame.add("side", ["–" if v is None else "above" if v >= null else "below" for v in values])
     strength = frame.add("", [0.0 if v is None else round(abs(v - null) / most, 4) for v in values])
     words = frame.add("", ["" if v is None else number(v) for v in values])
-    order = {name: list(dict.fromkeys(frame.columns[name])) for name in (x, y)}
+    order = same_order(frame.columns[x], frame.columns[y])
     first_rows(frame, [i for i, v in enumerate(values) if v is not None])
-    across = len(order[x])
+    across = len(order[0])
     place = {
         "x": frame.encode(
             x,
             "nominal",
-            sort=order[x],
-            scale={"domain": order[x]},
-            axis={"labelAngle": -40 if across > 4 else 0, "domain": False},
+            sort=order[0],
+            scale={"domain": order[0]},
+            axis={"labelAngle": -40 if across > 4 else 0, "domain": False, "labelExpr": LINES},
         ),
-        "y": frame.encode(y, "nominal", sort=order[y], scale={"domain": order[y]}, axis={"domain": False}),
+        "y": frame.encode(
+            y,
+            "nominal",
+            sort=order[1],
+            scale={"domain": order[1]},
+            axis={"domain": False, "labelExpr": LINES},
+        ),
     }
     names = {"domain": ["above", "below"], "range": [PALETTE[1], PALETTE[0]]}
     legend = {"symbolType": "square", "symbolOpacity": 0.8, "symbolStrokeWidth": 0}
@@ -216,47 +193,9 @@ def heatmap(frame: Frame) -> Spec:
     }
     layers: list[Spec] = [{"mark": {"type": "rect", "cornerRadius": 2}, "encoding": cell}]
     if across <= 12:
-        text = {"type": "text", "fontSize": 11, "color": "currentColor", "aria": False}
+        text = {"type": "text", "fontSize": 11, "color": "currentColor"}
         layers.append({"mark": text, "encoding": {**place, "text": {"field": words, "type": "nominal"}}})
-    return {"height": {"step": 28}, "layer": layers}
-
-
-def line(frame: Frame) -> Spec:
-    """Channels: x, y, color; low and high for a band; and, as a list of numbers, rules across."""
-    encode = frame.exhibit.encode
-    xs = frame.channel("x") or []
-    x = frame.add(frame.title_of("x"), xs if numeric(xs) else [label_text(v) for v in xs])
-    y = frame.add(frame.title_of("y"), floats(frame.channel("y")))
-    color = frame.add(frame.title_of("color") if "color" in encode else "", group_labels(frame, len(xs)))
-    banded = "low" in encode and "high" in encode
-    low = frame.add("low", floats(frame.channel("low", required=banded), len(xs)))
-    high = frame.add("high", floats(frame.channel("high", required=banded), len(xs)))
-    thin(frame, color)
-    kind = "quantitative" if numeric(frame.columns[x]) else "ordinal"
-    across = frame.encode(
-        x, kind, sort=None, **({"scale": {"zero": False}} if kind == "quantitative" else {})
-    )
-    up = frame.encode(y, "quantitative", scale={"zero": False})
-    tone = group_color(frame, color)
-    layers: list[Spec] = []
-    if banded:
-        edges = {"y": {**up, "field": low}, "y2": {"field": high}}
-        layers.append(
-            {
-                "mark": {"type": "area", "opacity": 0.18, "aria": False},
-                "encoding": {"x": across, "color": tone, **edges},
-            }
-        )
-    layers += [line_at(float(rule), "y") for rule in encode.get("rules") or []]
-    points = len(frame.columns[x]) <= 60
-    mark = {"type": "line", "strokeWidth": 2, "point": {"size": 28} if points else False}
-    layers.append(
-        {"mark": mark, "encoding": {"x": across, "y": up, "color": tone, "tooltip": frame.tooltip()}}
-    )
-    if not points:  # a line has one tooltip; invisible points give each place its own
-        ghost = {"type": "point", "opacity": 0, "size": 60, "aria": False}
-        layers.append({"mark": ghost, "encoding": {"x": across, "y": up, "tooltip": frame.tooltip()}})
-    return {"height": 260, "layer": layers}
+    return {"height": {"step": max(28, 8 + 14 * frame.lines(y))}, "layer": layers}
 
 
 def scatter(frame: Frame) -> Spec:
@@ -272,6 +211,9 @@ def scatter(frame: Frame) -> Spec:
     spread_rows(
         frame, [i for i, (a, b) in enumerate(zip(xs, ys, strict=True)) if a is not None and b is not None]
     )
+    out = encode.get("emphasis")
+    last = [i for i, level in enumerate(frame.columns[color]) if level == out]
+    frame.keep([*(i for i in range(len(frame.columns[color])) if i not in set(last)), *last])
     both = [v for name in (x, y) for v in frame.columns[name] if isinstance(v, float)]
     square = (
         {"domain": [min(both), max(both)], "nice": True}
@@ -286,43 +228,38 @@ def scatter(frame: Frame) -> Spec:
     place = {"x": across, "y": up}
     layers: list[Spec] = []
     if encode.get("diagonal") and both:
-        ends = [{"a": min(both), "b": max(both)}]
-        rule = {"type": "rule", "color": MUTED, "strokeDash": [4, 3], "aria": False}
-        along = {"x": {"field": "a", "type": "quantitative"}, "x2": {"field": "b"}}
-        upward = {"y": {"field": "a", "type": "quantitative"}, "y2": {"field": "b"}}
-        layers.append({"data": {"values": ends}, "mark": rule, "encoding": {**along, **upward}})
+        layers.append(diagonal(min(both), max(both)))
     layers.append(
         {"mark": mark, "encoding": {**place, "color": group_color(frame, color), "tooltip": frame.tooltip()}}
     )
-    if few and "label" in encode:
+    drawn = [v for v in frame.columns[x] if isinstance(v, float)]
+    right = bool(last) and drawn[-1] > (min(drawn) + max(drawn)) / 2
+    if last or (few and "label" in encode):
         text = {
             "type": "text",
-            "align": "left",
-            "dx": 7,
+            "align": "right" if right else "left",
+            "dx": -7 if right else 7,
             "fontSize": 11,
             "color": "currentColor",
-            "limit": 120,
+            "fontWeight": "bold" if last else "normal",
         }
-        layers.append(
-            {
-                "mark": {**text, "aria": False},
-                "encoding": {**place, "text": {"field": label, "type": "nominal"}},
-            }
-        )
+        only = {"transform": [{"filter": {"field": color, "equal": out}}]} if last else {}
+        words = {"field": label, "type": "nominal"}
+        layers.append({**only, "mark": text, "encoding": {**place, "text": words}})
     return {"height": 320, "layer": layers}
 
 
 def dumbbell(frame: Frame) -> Spec:
     """Channels: y (label), from, to, group."""
     labels = unique([label_text(v) for v in frame.channel("y") or []])
-    y = frame.add(frame.title_of("y"), labels)
+    y = frame.labels(frame.title_of("y"), labels)
     start = frame.add(frame.title_of("from"), floats(frame.channel("from")))
     end = frame.add(frame.title_of("to"), floats(frame.channel("to")))
     if "group" in frame.exhibit.encode:
         frame.add(frame.title_of("group"), [label_text(v) for v in frame.channel("group") or []])
     frame.limit = min(frame.limit, 60)
     first_rows(frame, range(len(labels)))
-    rows = {"field": y, "type": "nominal", "sort": None, "title": None}
+    rows = {"field": y, "type": "nominal", "sort": None, "title": None, "axis": {"labelExpr": LINES}}
     ends = {"domain": [frame.titles[start], frame.titles[end]], "range": [PALETTE[7], PALETTE[1]]}
     titles = {"scale": {"zero": False}, "title": f"{frame.titles[start]} → {frame.titles[end]}"}
 
@@ -334,10 +271,10 @@ def dumbbell(frame: Frame) -> Spec:
 
     link = {"x": {"field": start, "type": "quantitative", **titles}, "x2": {"field": end}, "y": rows}
     rule = {
-        "mark": {"type": "rule", "strokeWidth": 3, "opacity": 0.45, "color": MUTED, "aria": False},
+        "mark": {"type": "rule", "strokeWidth": 3, "opacity": 0.45, "color": MUTED},
         "encoding": link,
     }
-    return {"height": {"step": 24}, "layer": [rule, dot(start), dot(end)]}
+    return {"height": {"step": 10 + 14 * frame.lines(y)}, "layer": [rule, dot(start), dot(end)]}
 
 
 def bars(frame: Frame) -> Spec:
@@ -347,7 +284,7 @@ def bars(frame: Frame) -> Spec:
     upright = numeric(frame.channel("y") or [])
     size, name = ("y", "x") if upright else ("x", "y")
     values = floats(frame.channel(size))
-    labels = frame.add(frame.title_of(name), [label_text(v) for v in frame.channel(name) or []])
+    labels = frame.labels(frame.title_of(name), [label_text(v) for v in frame.channel(name) or []])
     amount = frame.add(frame.title_of(size), values)
     color = frame.add(frame.title_of("color") if "color" in encode else "", group_labels(frame, len(values)))
     banded = "low" in encode and "high" in encode
@@ -356,7 +293,8 @@ def bars(frame: Frame) -> Spec:
     frame.limit = min(frame.limit, 80)
     first_rows(frame, [i for i, v in enumerate(values) if v is not None])
     split = len(set(frame.columns[labels])) < len(frame.columns[labels])
-    rows: Spec = {"y": frame.encode(labels, "nominal", sort=None, axis={"title": None})}
+    axis = {"title": None, "labelExpr": LINES}
+    rows: Spec = {"y": frame.encode(labels, "nominal", sort=None, axis=axis)}
     if split:
         rows["yOffset"] = {"field": color, "sort": None}
     along = frame.encode(amount, "quantitative")
@@ -367,12 +305,13 @@ def bars(frame: Frame) -> Spec:
     ]
     if banded:
         edges = {"x": {**along, "field": low}, "x2": {"field": high}}
-        layers.append(
-            {"mark": {"type": "rule", "color": "currentColor", "aria": False}, "encoding": {**rows, **edges}}
-        )
+        layers.append({"mark": {"type": "rule", "color": "currentColor"}, "encoding": {**rows, **edges}})
     layers += [line_at(float(rule), "x") for rule in encode.get("rules") or []]
     groups = len(set(frame.columns[color])) if split else 1
-    return {"height": {"step": max(22, 13 * groups + 6), "for": "position"}, "layer": layers}
+    return {
+        "height": {"step": max(8 + 14 * frame.lines(labels), 13 * groups + 6), "for": "position"},
+        "layer": layers,
+    }
 
 
 CHARTS: dict[str, Maker] = {

@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from evenhand._files import FORMULA_STARTS
-from evenhand.reports.words import visible
+from evenhand._wording import visible
 
 if TYPE_CHECKING:
     from evenhand._model import Scalar

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -10,8 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from evenhand._errors import UsageError
+from evenhand._labels import levels_alone
 from evenhand._model import Exhibit, Scalar
-from evenhand.reports.words import number, visible
+from evenhand._wording import middle_cut, number, visible
 
 Spec: TypeAlias = dict[str, Any]
 
@@ -47,6 +49,16 @@ class Frame:
         self.titles[name] = visible(title)
         return name
 
+    def labels(self, title: str, values: Sequence[Scalar]) -> str:
+        """A column of labels for an axis, whole: wrapped, and cut in the middle only where very long."""
+        name = self.add(title, [])
+        self.columns[name] = [wrapped(v) if isinstance(v, str) else v for v in values]
+        return name
+
+    def lines(self, name: str) -> int:
+        """Lines of the tallest label of a column."""
+        return max((v.count("\n") + 1 for v in self.columns[name] if isinstance(v, str)), default=1)
+
     def title_of(self, channel: str) -> str:
         """The name of the column behind a channel, spelled for readers."""
         return visible(str(self.exhibit.encode.get(channel, channel))).replace("_", " ")
@@ -70,10 +82,24 @@ class Frame:
         ]
 
 
+WRAP, MOST_LABEL = 24, 120
+
+
+def wrapped(label: str) -> str:
+    """A label in lines of about 24 characters, broken at spaces and slashes.
+
+    >>> wrapped("people with a disability of the eyes")
+    'people with a disability\\nof the eyes'
+    """
+    shown = middle_cut(label, MOST_LABEL).replace("/", "/\u200b")
+    lines = textwrap.wrap(shown.replace("\u200b", " \u200b"), WRAP, break_long_words=len(shown) > 2 * WRAP)
+    return "\n".join(line.replace(" \u200b", "").replace("\u200b", "") for line in lines) or shown
+
+
 def group_labels(frame: Frame, n: int) -> list[Scalar]:
     for channel in ("color", "group"):
         if channel in frame.exhibit.encode:
-            return [label_text(v) for v in frame.channel(channel) or []]
+            return [*levels_alone([label_text(v) for v in frame.channel(channel) or []])]
     return ["all"] * n
 
 
@@ -96,7 +122,8 @@ def ready_bins(
     channel = next((c for c in ("share", "y") if c in encode), None)
     share = floats(frame.channel(channel) if channel else by_name(frame, "share"))
     if not {"color", "group"} & set(encode) and "group" in frame.exhibit.columns:
-        return low, high, share, [label_text(v) for v in by_name(frame, "group")]
+        groups = levels_alone([label_text(v) for v in by_name(frame, "group")])
+        return low, high, share, [*groups]
     return low, high, share, group_labels(frame, len(low))
 
 
@@ -158,7 +185,7 @@ def first_rows(frame: Frame, rows: Sequence[int]) -> None:
 def spread_rows(frame: Frame, rows: Sequence[int]) -> None:
     """Rows taken evenly over the whole exhibit, up to the limit."""
     frame.of_rows = len(rows)
-    frame.keep([rows[i] for i in _evenly(len(rows), frame.limit)])
+    frame.keep([rows[i] for i in evenly(len(rows), frame.limit)])
 
 
 def thin(frame: Frame, color: str) -> None:
@@ -168,10 +195,11 @@ def thin(frame: Frame, color: str) -> None:
         by_line.setdefault(level, []).append(i)
     frame.of_rows = len(frame.columns[color])
     share = max(2, frame.limit // max(1, len(by_line)))
-    frame.keep([rows[i] for rows in by_line.values() for i in _evenly(len(rows), share)])
+    frame.keep([rows[i] for rows in by_line.values() for i in evenly(len(rows), share)])
 
 
-def _evenly(n: int, limit: int) -> list[int]:
+def evenly(n: int, limit: int) -> list[int]:
+    """Places taken evenly of `n`, at most `limit`, both ends among them."""
     return (
         list(range(n)) if n <= limit else np.unique(np.linspace(0, n - 1, limit).round().astype(int)).tolist()
     )

@@ -1,7 +1,8 @@
-"""One self-contained page: verdicts first, then estimates, what lies behind them, methods and provenance.
+"""One self-contained page: the answer, the matrix, what to know first, claims, what lies behind, the record.
 
 Audited text is hostile. The template escapes everything; chart data sit in an inert JSON script with ``<``
-escaped; the page's policy allows one script, by its hash, and no request at all; there is no code generation.
+escaped; the page's policy allows one style and its scripts, by their hashes, and no request at all; there is
+no code generation.
 """
 
 from __future__ import annotations
@@ -9,26 +10,46 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from evenhand._json import SCHEMA, SEVERITY
+from evenhand._facts import Scene, attribute_of, named_attribute, phrase_of, tell
+from evenhand._headline import STATES, Answer, State, answer_of, ranked, scene_of, state_of
+from evenhand._json import SCHEMA
 from evenhand._model import Exhibit, Finding
+from evenhand._wording import deciding, in_brief, middle_cut, visible
 from evenhand.reports import words
-from evenhand.reports.charts import chart
-from evenhand.reports.interval import Ruler, picture, shared_axes
-from evenhand.reports.page import Limits, Part, cut, drawing_part, exhibit_part, table_part
+from evenhand.reports.caveats import caveats
+from evenhand.reports.claims import Fact, anchors, entry, facts_of
+from evenhand.reports.interval import glyph, tone
+from evenhand.reports.masthead import (
+    about,
+    kind_of,
+    meta_line,
+    protocol_digest,
+    question,
+    record,
+    state_line,
+)
+from evenhand.reports.matrix import matrix, row_of
+from evenhand.reports.page import Limits, Part, cut, exhibit_part, table_part
 
 if TYPE_CHECKING:
     from evenhand._record import Record
 
 MAX_BYTES = 1_450_000
 """A page that would be larger shows less of each table and chart, and says so."""
-MAX_FORESTS = 8
-"""Forest plots on one page; the table of estimates holds all measures."""
+OPEN_CLAIMS = 12
+"""Claims in view beside the primary ones; the others are folded."""
+MANY_CLAIMS = 10
+"""Primary claims beyond which the printed matrix shrinks to verdicts and estimates."""
+MOST_FIGURES = 40
+"""Primary claims in the printed table."""
+CASES = ("examples", "trace")
+"""Exhibits that are cases: texts for people to read."""
 
 
 def render(result: Record) -> str:
@@ -36,27 +57,36 @@ def render(result: Record) -> str:
 
     >>> from evenhand._record import Record
     >>> page = render(Record(audit="text", title="<b>toy</b>"))
-    >>> "<h1>&lt;b&gt;toy&lt;/b&gt;</h1>" in page, "Nothing was compared." in page
+    >>> "&lt;b&gt;toy&lt;/b&gt;" in page, "nothing was compared." in page
     (True, True)
     """
+    scene = scene_of(result)
+    facts = facts_of(result, scene)
     limits = Limits()
-    text = _page(result, limits)
-    for _ in range(8):
-        if len(text.encode()) <= MAX_BYTES:
+    text = _page(result, facts, scene, limits)
+    fixed = sum(len(_asset(name)) for name in ("charts.js", "page.js", "report.css"))
+    for _ in range(4):
+        size = len(text.encode())
+        if size <= MAX_BYTES:
             break
-        limits = limits.halved()
-        text = _page(result, limits)
+        # What is not code shrinks with the limits: as many halvings at once as that takes.
+        over = max(2.0, (size - fixed) / (MAX_BYTES - fixed))
+        for _ in range(math.ceil(math.log2(over))):
+            limits = limits.halved()
+        text = _page(result, facts, scene, limits)
     return text
 
 
-def _page(result: Record, limits: Limits) -> str:
-    page, drawings = _view(result, limits)
+def _page(result: Record, facts: Sequence[Fact], scene: Scene, limits: Limits) -> str:
+    page, drawings = _view(result, facts, scene, limits)
+    own, css = _asset("page.js"), _asset("report.css")
     script = _asset("charts.js") if drawings else ""
-    policy = f"script-src '{_digest(script)}'" if drawings else "script-src 'none'"
+    hashes = " ".join(f"'{_digest(code)}'" for code in (own, script) if code)
     charts = inert_json(drawings) if drawings else ""
-    css = _asset("report.css")
-    policy += "; style-src 'unsafe-inline'"
-    rendered: str = _template().render(page=page, charts=charts, script=script, css=css, policy=policy)
+    policy = f"script-src {hashes}; style-src '{_digest(css)}'"
+    rendered: str = _template().render(
+        page=page, charts=charts, script=script, own=own, css=css, policy=policy
+    )
     return rendered
 
 
@@ -72,185 +102,188 @@ def inert_json(value: Any) -> str:
     return text
 
 
-def _view(result: Record, limits: Limits) -> tuple[Part, list[Part]]:
-    forests, drawings = _forests(result)
-    parts = []
-    shown = list(result.exhibits.values())[: limits.exhibits]
-    for i, exhibit in enumerate(shown):
-        part, drawing = exhibit_part(exhibit, i + 1, limits)
-        parts.append(part)
-        drawings += [drawing] if drawing else []
+def _view(result: Record, facts: Sequence[Fact], scene: Scene, limits: Limits) -> tuple[Part, list[Part]]:
+    answer = answer_of(result)
+    where = anchors(facts)
+    exhibits, drawings = _exhibits(result, limits)
     page: Part = {
-        **_top(result),
-        **_cards(result, limits),
-        "forests": forests,
-        "drawn": any(part["drawing"] for part in parts),
-        "estimates": _estimates(result, limits),
-        "exhibits": parts,
-        "notes": [_note(n, limits) for n in result.notes if n.level != "warning"],
-        "warnings": [_note(n, limits) for n in result.notes if n.level == "warning"],
+        "question": question(result),
+        "kind": kind_of(result),
+        "state_line": state_line(result),
+        "meta": meta_line(result),
+        "protocol": f"{protocol_digest(result)[:8]}…",
+        "answer": _answer(answer),
+        "terms": _terms(answer, result),
+        "matrix": matrix(result, scene, lambda f: where.get(id(f), "claims")),
+        "many": len(result.primary) > MANY_CLAIMS,
+        "legend": LEGEND,
+        "caveats": caveats(result, answer),
+        **_claims(facts, result, scene, limits),
+        "figures": _figures(result, scene),
+        "counted": _counted(result),
+        "method": _method(result),
+        "unsaid": _unsaid(result),
+        **exhibits,
+        "estimates": _estimates(result, limits, where),
+        "notes": [_note(n, limits) for n in result.notes],
         "methods": _methods(result, limits),
-        "reading": _reading(result),
-        "provenance": _provenance(result.provenance, limits),
-        "footer": f"Made by evenhand from a result of schema {SCHEMA}. This file is complete: it loads"
-        " nothing.",
+        "reading": READING,
+        "record": record(result),
+        "provenance": _raw(result.provenance, limits),
+        "footer": f"Made by evenhand from a result of schema {SCHEMA}. This file is whole: it loads nothing.",
     }
-    if len(shown) < len(result.exhibits):
-        text = f"This page shows {len(shown)} of {len(result.exhibits)} exhibits; result.json has all."
-        page["notes"].append({"slug": "exhibits-left-out", "text": text})
-    sections = (("findings", "Findings", True), ("estimates", "All estimates", page["estimates"]))
-    behind = (("exhibits", "What lies behind it", parts), ("notes", "Notes", page["notes"]))
-    rest = (("methods", "How to read this", True), ("provenance", "Provenance", page["provenance"]))
-    page["contents"] = [(name, title) for name, title, there in (*sections, *behind, *rest) if there]
     return page, drawings
 
 
-def _top(result: Record) -> Part:
-    verdict = result.verdict if result.complete or result.verdict == "disparity" else "inconclusive"
-    tone = (verdict or "none").replace(" ", "-")
-    title = cut(words.visible(result.title), 200)
-    lead = "" if result.complete else "Incomplete audit. "
-    subject = result.provenance.get("subject")
-    made = result.provenance.get("created")
-    facts = [
-        f"Subject: {cut(words.visible(subject), 120)}" if isinstance(subject, str) else "",
-        words.counts_words(result),
-        f"Made {cut(words.visible(made), 40)}" if isinstance(made, str) else "",
-    ]
-    counted = Counter(f.verdict for f in result.primary)
-    judged = [(counted[verdict], verdict, verdict.replace(" ", "-")) for verdict in SEVERITY]
+SPACE = "\N{NO-BREAK SPACE}"
+LEGEND = (
+    "Each cell names the group that departs most. The interval shown decided the verdict:"
+    f" 95{SPACE}% to show a gap, 90{SPACE}% to show that there is none beyond the tolerance; both adjusted"
+    " for all primary claims."
+)
+READING = (
+    "Disparity: the interval lies wholly beyond the tolerance. Gap: it excludes equality, and reaches into"
+    " the tolerance. Within tolerance: it lies wholly inside. Inconclusive: none of these. Not judged: there"
+    " is no interval, for the reason given.",
+    "The primary claims share one error over the whole audit; the others are families of their own, never"
+    " in the answer. “Rests on” says what carries an estimate: an effect of one word or one text says"
+    " something about that word or text, and little about the group.",
+)
+
+
+def _answer(answer: Answer) -> Part:
+    """An incomplete audit is shown as inconclusive, unless what it has is a disparity already."""
+    state: State = "inconclusive" if answer.lead and answer.state != "disparity" else answer.state
     return {
-        "title": title,
-        "kind": words.kind(result),
-        "tone": tone,
-        "headline": lead + words.headline(result),
-        "tally": judged if result.verdict else [],
-        "advice": words.advice(result),
-        "meta": " · ".join(f for f in facts if f),
+        "tone": tone(state),
+        "glyph": glyph(state),
+        "lead": answer.lead,
+        "fact": answer.fact,
+        "rest": answer.rest,
+        "second": answer.second,
     }
 
 
-LOUD = ("disparity", "gap")
-"""Verdicts whose findings are in full view."""
+def _terms(answer: Answer, result: Record) -> list[tuple[str, str]]:
+    name, colon, text = answer.outcome.partition(": ")
+    rows = [(name, text)] if colon else [("Favourable", "not stated")] if answer.outcome else []
+    if answer.level:
+        rows.append(("Level", answer.level))
+    declared = about(result).get("declared")
+    said = middle_cut(declared, 120) if declared else "whether before the data were read is not stated"
+    return [*rows, ("Declared", said)] if result.verdict is not None else rows
 
 
-def _cards(result: Record, limits: Limits) -> Part:
-    """Every disparity in full view and the first inconclusive findings; the others folded, by verdict.
+def _claims(facts: Sequence[Fact], result: Record, scene: Scene, limits: Limits) -> Part:
+    shown = facts[: limits.claims]
+    entries = [entry(fact, scene, limits.cell, limits.groups) for fact in shown]
+    loud = [e for e in entries if e["primary"]]
+    rest = [e for e in entries if not e["primary"]]
+    counted = {state: sum(e["state"] == state for e in entries) for state in STATES}
+    left = len(facts) - len(shown)
+    return {
+        "claims": [*loud, *rest[:OPEN_CLAIMS]],
+        "folded": rest[OPEN_CLAIMS:],
+        "claims_said": f"{_many(len(facts), 'fact')} from {_many(len(result.findings), 'figure')}",
+        "claims_left": f"{left} more facts stand in the table of all estimates." if left else "",
+        "states": [{"state": s, "tone": tone(s), "glyph": glyph(s), "n": n} for s, n in counted.items() if n],
+        "attributes": list(dict.fromkeys(e["attribute"] for e in entries)),
+        "questions": list(dict.fromkeys(e["question"] for e in entries)),
+    }
 
-    With nothing to worry about, the good news is in full view. All up to a stated number.
-    """
-    axes = shared_axes(result.findings)
-    by_verdict: dict[str, list[Finding]] = {}
-    for f in words.worst_first(result.findings):
-        by_verdict.setdefault(f.verdict or "not held against a tolerance", []).append(f)
-    room = limits.cards
-    groups: list[Part] = []
-    opened = True
-    for verdict, members in by_verdict.items():
-        shown = [_card(f, axes, limits) for f in members[: max(2, room)]]
-        room -= len(shown)
-        primary = sum(f.primary for f in members[: len(shown)])
-        loud = max(
-            primary, len(shown) if verdict in LOUD else (6 if opened and not groups else 4 if opened else 0)
+
+def _many(n: int, word: str) -> str:
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
+def _exhibits(result: Record, limits: Limits) -> tuple[Part, list[Part]]:
+    parts: list[Part] = []
+    cases: list[Part] = []
+    drawings: list[Part] = []
+    shown = list(result.exhibits.values())[: limits.exhibits]
+    for i, exhibit in enumerate(shown):
+        part, entries = exhibit_part(exhibit, i + 1, limits)
+        (cases if exhibit.chart in CASES else parts).append(part)
+        drawings += entries
+    if left := len(result.exhibits) - len(shown):
+        text = f"This page shows {len(shown)} of {len(shown) + left} exhibits; result.json has all."
+        parts.append({**exhibit_part(Exhibit(title="More", columns={}), 0, limits)[0], "note": text})
+    return {"exhibits": parts, "cases": cases, "drawn": bool(drawings)}, drawings
+
+
+def _figures(result: Record, scene: Scene) -> list[Part]:
+    """The primary claims as a table: what the second printed side begins with."""
+    rows = []
+    for f in ranked(result.primary)[:MOST_FIGURES]:
+        told, state, e = tell(f, scene), state_of(f), f.estimate
+        rate = phrase_of(f, scene.audit).rate
+        one, two = (scene.rates.get((rate, side)) for side in (e.group, e.reference))
+        ends = f"{told.ends} ({told.level})" if told.ends else "none"
+        name = named_attribute(row_of(f) or attribute_of(f))
+        rows.append(
+            {
+                "name": f"{name}: {in_brief(told.question)}" if row_of(f) else name,
+                "group": told.group,
+                "reference": told.reference,
+                "n_group": _share(one, e.n_group),
+                "n_reference": _share(two, e.n_reference),
+                "value": told.value,
+                "ends": ends,
+                "state": state,
+                "tone": tone(state),
+                "glyph": glyph(state),
+            }
         )
-        opened = opened and verdict in LOUD
-        folded, left = shown[loud:], len(members) - len(shown)
-        more = "more " if loud and folded else ""
-        said = f"{len(folded)} {more}{verdict}"
-        groups.append(
-            {"cards": shown[:loud], "folded": folded, "said": said, "left": left, "verdict": verdict}
-        )
-    missing = [f"{g['left']} more {g['verdict']}" for g in groups if g["left"]]
-    legend = (
-        "Dot: estimate. Line: its interval. Shaded: the tolerance declared beforehand. Upright line:"
-        " equal treatment."
+    return rows
+
+
+def _share(share: tuple[float, int] | None, n: int | None) -> str:
+    if share is not None:
+        return f"{round(share[0] * share[1]):,} of {share[1]:,}"
+    return f"{n:,} rows" if n is not None else ""
+
+
+def _counted(result: Record) -> str:
+    said = [f"{n:,} {visible(name)}" for name, n in result.counts.items()]
+    left = [n.text for n in result.notes if "left out" in n.text][:3]
+    return " ".join(
+        [f"{'; '.join(said)}." if said else "Nothing was counted.", *(middle_cut(t, 300) for t in left)]
     )
-    return {
-        "legend": legend if result.findings else "",
-        "groups": groups,
-        "cards_said": f"Not shown one by one: {', '.join(missing)}; see all estimates." if missing else "",
-    }
 
 
-def _card(f: Finding, axes: dict[tuple[str, str], Ruler], limits: Limits) -> Part:
-    e = f.estimate
-    adjusted = words.p_words(e.p_adjusted)
-    tolerated = f"Tolerance {words.tolerance_words(f)}" if f.tolerance else ""
-    detectable = f"could detect {words.short(f.detectable)}" if f.detectable is not None else ""
-    key = [words.interval_words(f), "; ".join(t for t in (tolerated, detectable) if t)]
-    facts = [
-        ("p-value", words.p_words(e.p_value)),
-        ("adjusted", adjusted + (f" within “{words.visible(f.family)}”" if adjusted and f.family else "")),
-        ("from", words.sizes(f)),
-        ("method", cut(words.visible(e.method), limits.cell)),
-        ("limits", words.visible(e.why_not or "")),
-    ]
-    return {
-        "tone": (f.verdict or "none").replace(" ", "-"),
-        "verdict": f.verdict or "not judged",
-        "comparison": words.comparison(f),
-        "what": f"{words.visible(e.measure)}, {words.visible(e.contrast)}"
-        + (", primary" if f.primary else ""),
-        "sentence": cut(words.sentence(f), 2 * limits.cell),
-        "rests_on": cut(words.visible(f.rests_on or ""), limits.cell),
-        "picture": picture(f, axes[(e.measure, e.contrast)]),
-        "key": [k for k in key if k],
-        "facts": [(name, value) for name, value in facts if value],
-    }
+def _method(result: Record) -> str:
+    n = len(result.primary)
+    methods = list(dict.fromkeys(visible(f.estimate.method) for f in result.primary if f.estimate.method))
+    used = f" Intervals: {middle_cut(methods[0], 160)}." if methods else ""
+    return (
+        f"{_many(n, 'primary claim')} share one error.{used} A claim is a disparity where its whole"
+        f" interval lies beyond the tolerance, within tolerance where its 90{SPACE}% interval lies inside,"
+        " a gap where it only excludes equality, inconclusive otherwise."
+    )
 
 
-def _forests(result: Record) -> tuple[list[Part], list[Part]]:
-    """A forest plot for each measure and contrast that has at least two estimates, the first MAX_FORESTS of
-    them."""
-    groups: dict[tuple[str, str], list[Finding]] = {}
-    for f in result.findings:
-        if f.estimate.value is not None:
-            groups.setdefault((f.estimate.measure, f.estimate.contrast), []).append(f)
-    parts, drawings = [], []
-    plural = [(key, members) for key, members in groups.items() if len(members) > 1]
-    for i, ((measure, contrast), members) in enumerate(plural[:MAX_FORESTS]):
-        exhibit = forest_of(members, f"{measure}: {contrast}")
-        drawn = chart(exhibit, limit=40)
-        if drawn:
-            part, drawing = drawing_part(drawn, f"forest-{i + 1}", exhibit)
-            parts.append(part)
-            drawings.append(drawing)
-    if len(plural) > MAX_FORESTS:
-        more = f" Drawn: the first {MAX_FORESTS} of {len(plural)} measures; the table below has all."
-        parts[-1]["caption"] = (parts[-1]["caption"] + more).strip()
-    return parts, drawings
+def _unsaid(result: Record) -> str:
+    more = len(result.findings) - len(result.primary)
+    figures = _many(more, "further figure")
+    beside = f" {figures} stand below; none of them is in the answer." if more > 0 else ""
+    return (
+        "Not why there is a difference, not whether it is lawful or justified, nothing about other data,"
+        f" dates or versions.{beside}"
+    )
 
 
-def forest_of(findings: Sequence[Finding], title: str) -> Exhibit:
-    """Findings of one contrast as an exhibit: worst first, with the tolerance where all share one."""
-    ordered = words.worst_first(findings)
-    bounds = {f.tolerance for f in ordered}
-    shared = next(iter(bounds)) if len(bounds) == 1 else None
-    finite = [b if abs(b) != float("inf") else None for b in shared] if shared else None
-    columns: dict[str, list[Any]] = {
-        "comparison": [words.comparison(f) for f in ordered],
-        "estimate": [f.estimate.value for f in ordered],
-        "low": [words.deciding(f)[0] for f in ordered],
-        "high": [words.deciding(f)[1] for f in ordered],
-        "verdict": [f.verdict or "not judged" for f in ordered],
-    }
-    encode = {"y": "comparison", "value": "estimate", "low": "low", "high": "high", "verdict": "verdict"}
-    more = {"null": words.null_of(ordered[0]), "tolerance": finite, "title": ordered[0].estimate.contrast}
-    return Exhibit(title=title, columns=columns, chart="forest", encode={**encode, **more})
-
-
-def _estimates(result: Record, limits: Limits) -> Part | None:
+def _estimates(result: Record, limits: Limits, where: Mapping[int, str]) -> Part | None:
     if not result.findings:
         return None
-    ordered = words.worst_first(result.findings)
+    ordered = sorted(ranked(result.findings), key=lambda f: not f.primary)
     columns: dict[str, list[Any]] = {
-        "verdict": [f.verdict or "–" for f in ordered],
         "comparison": [words.comparison(f) for f in ordered],
+        "verdict": [state_of(f) if f.verdict else "–" for f in ordered],
         "measure": [f.estimate.measure for f in ordered],
         "contrast": [f.estimate.contrast for f in ordered],
         "value": [f.estimate.value for f in ordered],
-        "low": [words.deciding(f)[0] for f in ordered],
-        "high": [words.deciding(f)[1] for f in ordered],
+        "low": [deciding(f)[0] for f in ordered],
+        "high": [deciding(f)[1] for f in ordered],
         "p": [f.estimate.p_value for f in ordered],
         "p_adjusted": [f.estimate.p_adjusted for f in ordered],
         "n": [f.estimate.n for f in ordered],
@@ -260,59 +293,37 @@ def _estimates(result: Record, limits: Limits) -> Part | None:
     }
     kept = {k: v for k, v in columns.items() if any(x not in (None, "") for x in v)}
     exhibit = Exhibit(title="All estimates", columns=kept)
-    return table_part(exhibit, Limits(rows=limits.estimates, cell=limits.cell), opened=len(ordered) <= 12)
+    part = table_part(exhibit, Limits(rows=limits.estimates, cell=limits.cell), opened=False)
+    return None if part is None else {**part, "links": [where.get(id(f), "") for f in ordered]}
 
 
 def _note(note: Any, limits: Limits) -> Part:
-    return {"slug": words.visible(note.slug), "text": cut(words.visible(note.text), 4 * limits.cell)}
+    text = cut(visible(note.text), 4 * limits.cell)
+    return {"slug": visible(note.slug), "text": text, "warning": note.level == "warning"}
 
 
 def _methods(result: Record, limits: Limits) -> list[tuple[str, str]]:
     """Each way of computing that was used, and the measures it was used for."""
-    used: dict[str, list[str]] = {}
+    used: dict[str, list[Finding]] = {}
     for f in result.findings:
         if f.estimate.method:
-            used.setdefault(f.estimate.method, []).append(f.estimate.measure)
+            used.setdefault(f.estimate.method, []).append(f)
     said = []
-    for method, measures in list(used.items())[: limits.rows]:
-        names = ", ".join(dict.fromkeys(words.visible(m) for m in measures))
+    for method, members in list(used.items())[: limits.rows]:
+        names = "; ".join(dict.fromkeys(visible(f.estimate.measure) for f in members))
         said.append(
             (
-                cut(names, limits.cell),
-                f"{cut(words.visible(method), limits.cell)} ({len(measures)}"
-                f" estimate{'s' * (len(measures) > 1)})",
+                cut(f"{_many(len(members), 'estimate')}: {names}", limits.cell),
+                cut(visible(method), limits.cell),
             )
         )
     return said
 
 
-def _reading(result: Record) -> list[str]:
-    lines = [
-        "Disparity: a gap beyond the tolerance that chance does not explain, after adjustment for the number"
-        " of comparisons. "
-        "Within tolerance: the data show that the gap lies inside it. Inconclusive: the data could do"
-        " neither. "
-        "“Could detect” is the smallest true gap that this design would have found four times out of five.",
-        "“Rests on” says what carries an estimate. An effect carried by one word or one text says something"
-        " about that word or "
-        "text, and little about the group.",
-    ]
-    families = sorted({f.family for f in result.findings if f.family})
-    if families:
-        names = ", ".join(words.visible(f) for f in families[:12])
-        lines.append(f"p-values are adjusted for the number of claims within each family: {names}.")
-    return lines
-
-
-def _provenance(provenance: Any, limits: Limits) -> list[tuple[str, str, bool]]:
-    """Plain values as they are, nested ones as indented JSON."""
-    said = []
-    for name, value in provenance.items():
-        nested = isinstance(value, (dict, list))
-        text = json.dumps(value, ensure_ascii=False, indent=2) if nested else str(value)
-        lines = [words.visible(line) for line in text.splitlines()]
-        said.append((words.visible(name), cut("\n".join(lines), 12 * limits.cell), nested))
-    return said
+def _raw(provenance: Any, limits: Limits) -> str:
+    text = json.dumps(provenance, ensure_ascii=False, indent=2)
+    lines = "\n".join(visible(line) for line in text.splitlines())
+    return cut(lines, 24 * limits.cell) if provenance else ""
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from evenhand._errors import UsageError
 from evenhand._model import Finding
+from evenhand._wording import visible
 from evenhand.reports import words
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def render(result: Record, *, inconclusive: Literal["skipped", "failure"] = "ski
         f'tests="{len(cases)}" failures="{failed}" errors="{int(not result.complete)}" skipped="{skipped}"'
     )
     suite = f'<testsuite name="{_xml(result.title)}" {counts}>'
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {counts}>", suite, *cases]
+    told = f'<properties><property name="answer" value="{_xml(result.answer)}"/></properties>'
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {counts}>", suite, told, *cases]
     return "\n".join([*lines, "</testsuite>", "</testsuites>", ""])
 
 
@@ -69,5 +71,5 @@ def _case(f: Finding, audit: str, inconclusive: str) -> str:
 
 def _xml(text: str) -> str:
     """`text` without what XML 1.0 cannot hold, escaped for an element or an attribute."""
-    lines = [words.visible(line) for line in text.splitlines()] or [""]
+    lines = [visible(line) for line in text.splitlines()] or [""]
     return escape(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", "\n".join(lines)), quote=True)

@@ -14,6 +14,7 @@ INK = "currentColor"
 
 CONFIG: Spec = {
     "background": None,
+    "aria": False,
     "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
     "view": {"stroke": None},
     "axis": {
@@ -31,7 +32,7 @@ CONFIG: Spec = {
         "tickOpacity": 0.35,
     },
     "axisX": {"labelFlush": False, "tickCount": 7, "labelSeparation": 8, "labelOverlap": "greedy"},
-    "axisY": {"labelLimit": 340},
+    "axisY": {"labelLimit": 0},
     "legend": {
         "orient": "top",
         "labelColor": INK,
@@ -39,8 +40,8 @@ CONFIG: Spec = {
         "labelFontSize": 12,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
-        "columns": 4,
-        "labelLimit": 200,
+        "columns": 3,
+        "labelLimit": 0,
         "symbolOpacity": 1,
     },
 }
@@ -65,6 +66,8 @@ VERDICT_SHAPES = {
 }
 
 MUTED = "#7f8a96"
+LINES = "split(datum.label, '\\n')"
+"""Wrapped labels: Vega breaks a label where it is a list."""
 
 
 def line_at(value: float, axis: str, dash: Sequence[int] = (4, 3)) -> Spec:
@@ -88,9 +91,26 @@ def tolerance_band(bounds: Sequence[float | None] | None, position: Spec) -> lis
 
 
 def group_color(frame: Frame, name: str) -> Spec:
-    """Colour by group in order of appearance; no legend where there is one group."""
+    """Colour by group in order of appearance; no legend where there is one group, or one that stands out."""
     levels = list(dict.fromkeys(frame.columns[name]))
+    if (out := frame.exhibit.encode.get("emphasis")) in levels:
+        others = [level for level in levels if level != out]
+        tones = [*[MUTED] * len(others), PALETTE[1]]
+        return {
+            "field": name,
+            "type": "nominal",
+            "scale": {"domain": [*others, out], "range": tones},
+            "legend": None,
+        }
     colors = [PALETTE[i % len(PALETTE)] for i in range(len(levels))]
     scale = {"domain": levels, "range": colors}
     legend: Spec = {} if len(levels) > 1 else {"legend": None}
     return {"field": name, "type": "nominal", "scale": scale, "title": frame.titles[name] or None, **legend}
+
+
+def diagonal(low: float, high: float) -> Spec:
+    """The line of equality."""
+    rule = {"type": "rule", "color": MUTED, "strokeDash": [4, 3]}
+    along = {"x": {"field": "a", "type": "quantitative"}, "x2": {"field": "b"}}
+    upward = {"y": {"field": "a", "type": "quantitative"}, "y2": {"field": "b"}}
+    return {"data": {"values": [{"a": low, "b": high}]}, "mark": rule, "encoding": {**along, **upward}}

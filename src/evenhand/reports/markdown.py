@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from evenhand._model import Finding
+from evenhand._wording import short
 from evenhand.reports import words
 from evenhand.reports.page import cut
 
@@ -24,7 +25,7 @@ def render(result: Record, *, limit: int = 200) -> str:
     # a\\|b
     """
     lead = "" if result.complete else "**Incomplete audit.** "
-    lines = [f"# {escape(result.title)}", "", f"{lead}**{escape(words.headline(result))}**", ""]
+    lines = [f"# {escape(result.title)}", "", f"{lead}**{escape(result.answer)}**", ""]
     lines += [line for text in words.advice(result) for line in (escape(text), "")]
     for note in result.notes:
         if note.level == "warning":
@@ -57,7 +58,7 @@ def _table(findings: list[Finding], limit: int) -> list[str]:
             words.interval_words(f),
             words.p_words(e.p_adjusted if e.p_adjusted is not None else e.p_value),
             words.tolerance_words(f),
-            words.short(f.detectable) if f.detectable is not None else "",
+            short(f.detectable) if f.detectable is not None else "",
         ]
         lines.append("| " + " | ".join(escape(cut(cell, 300)) for cell in cells) + " |")
     if len(findings) > limit:

@@ -36,7 +36,7 @@ def render(result: Record, *, limit: int = 20) -> str:
     left = len(result.findings) - len(rows)
     more = f"<p>… and {left} more: <code>.table()</code></p>" if left > 0 else ""
     state = "" if result.complete else " (incomplete)"
-    head_line = f"<strong>{_safe(result.title)}</strong>{state}<br>{_safe(words.headline(result))}"
+    head_line = f"<strong>{_safe(result.title)}</strong>{state}<br>{_safe(result.answer)}"
     return f"<div><p>{head_line}</p>{table}{more}</div>"
 
 

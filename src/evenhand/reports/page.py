@@ -9,8 +9,10 @@ from typing import Any, TypeAlias
 
 from evenhand._errors import UsageError
 from evenhand._model import Exhibit, Scalar
-from evenhand.reports.charts import Chart, chart
-from evenhand.reports.words import number, visible, word_diff
+from evenhand._wording import number, visible
+from evenhand.reports.charts import CHARTS, Chart, chart
+from evenhand.reports.multiples import nothing_to_draw, small_multiples
+from evenhand.reports.words import word_diff
 
 Part: TypeAlias = dict[str, Any]
 Pieces: TypeAlias = list[tuple[str, bool]]
@@ -20,7 +22,8 @@ Pieces: TypeAlias = list[tuple[str, bool]]
 class Limits:
     """How much of a large result one page shows; whatever is left out is counted on the page."""
 
-    cards: int = 40
+    claims: int = 160
+    groups: int = 40
     estimates: int = 300
     rows: int = 150
     points: int = 700
@@ -33,50 +36,65 @@ class Limits:
         return Limits(**{name: max(2, getattr(self, name) // 2) for name in self.__slots__})
 
 
-def exhibit_part(exhibit: Exhibit, index: int, limits: Limits) -> tuple[Part, Part | None]:
-    """What the template needs to show an exhibit, and the chart that the script draws (or None)."""
+def exhibit_part(exhibit: Exhibit, index: int, limits: Limits) -> tuple[Part, list[Part]]:
+    """What the template needs to show an exhibit, and the charts that the script draws."""
     part: Part = {
         "id": f"exhibit-{index}",
         "title": visible(exhibit.title),
         "note": visible(exhibit.note),
-        "drawing": None,
+        "drawings": [],
         "pairs": [],
         "sides": ("Before", "After"),
         "steps": [],
         "table": None,
     }
-    drawn, why = _chart(exhibit, limits)
-    drawing = None
-    if drawn:
-        part["drawing"], drawing = drawing_part(drawn, f"chart-{index}", exhibit)
+    entries: list[Part] = []
+    panels, why = _panels(exhibit, limits)
+    for at, (title, drawn) in enumerate(panels):
+        name = f"chart-{index}" if len(panels) == 1 else f"chart-{index}-{at + 1}"
+        figure, entry = drawing_part(drawn, name, exhibit, title if len(panels) > 1 else "")
+        part["drawings"].append(figure)
+        if entries and entry["columns"] == entries[0]["columns"]:  # the panels of one exhibit share its data
+            entry = {**entry, "columns": None, "as": entries[0]["id"]}
+        entries.append(entry)
     if exhibit.chart == "examples":
         _pairs(part, exhibit, limits)
     elif exhibit.chart == "trace":
         _steps(part, exhibit, limits)
     if why:
         part["note"] = f"{part['note']} {why}".strip()
-    shown_otherwise = bool(drawn or part["pairs"] or part["steps"])
+    shown_otherwise = bool(panels or part["pairs"] or part["steps"])
     part["table"] = table_part(exhibit, limits, opened=not shown_otherwise and len(exhibit) <= 12)
-    return part, drawing
+    return part, entries
 
 
-def _chart(exhibit: Exhibit, limits: Limits) -> tuple[Chart | None, str]:
-    """The chart, or why there is none: a broken exhibit costs its drawing, not the report."""
+def _panels(exhibit: Exhibit, limits: Limits) -> tuple[list[tuple[str, Chart]], str]:
+    """(title, chart) of each panel, or why there is none: a broken exhibit costs only its drawing."""
     try:
-        return chart(exhibit, limit=limits.points), ""
+        several = small_multiples(exhibit, limits.points)
+        made = [(e.title, chart(e, limit=limits.points)) for e in several or [exhibit]]
     except UsageError as error:
-        return None, f"(No chart: {visible(error.message)}.)"
+        return [], f"(No chart: {visible(error.message)}.)"
+    drawn = [(title, c) for title, c in made if c is not None]
+    if not drawn:
+        why = nothing_to_draw(exhibit) if exhibit.chart in CHARTS and len(exhibit) else ""
+        return [], f"Not drawn: {why[0].lower()}{why[1:]}" if why else ""
+    channel = exhibit.encode.get("color", exhibit.encode.get("group", "group"))
+    groups = len(set(exhibit.columns.get(str(channel), ())))
+    left = f"Drawn: {len(drawn)} of {groups} groups." if several and len(drawn) < groups - 1 else ""
+    if several and len(several[0]) < len(exhibit):
+        left = f"{left} Each panel shows {len(several[0]):,} of {len(exhibit):,} points.".strip()
+    return drawn, left
 
 
-def drawing_part(drawn: Chart, name: str, exhibit: Exhibit) -> tuple[Part, Part]:
+def drawing_part(drawn: Chart, name: str, exhibit: Exhibit, title: str) -> tuple[Part, Part]:
     """The figure, and the entry that the script reads."""
     thinned = drawn.shown < drawn.of
     caption = f"The chart shows {drawn.shown:,} of {drawn.of:,} points." if thinned else ""
-    description = (
-        f"{visible(exhibit.title)}. {visible(exhibit.note)} The data are in the table below the chart."
-    )
+    about = f"{visible(exhibit.title)}{f', {visible(title)}' if title else ''}"
+    description = f"{about}. {visible(exhibit.note)} The data are in the table below the chart."
     entry = {"id": name, "description": description, "spec": drawn.spec, "columns": _rounded(drawn.columns)}
-    return {"id": name, "caption": caption, "title": visible(exhibit.title)}, entry
+    return {"id": name, "caption": caption, "title": visible(title), "label": description}, entry
 
 
 def _rounded(columns: Mapping[str, Sequence[Scalar]]) -> dict[str, list[Scalar]]:
@@ -105,6 +123,7 @@ def table_part(exhibit: Exhibit, limits: Limits, *, opened: bool) -> Part | None
         "summary": f"Table: {left}",
         "open": opened,
         "label": label,
+        "links": [],
     }
 
 

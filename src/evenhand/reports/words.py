@@ -14,34 +14,10 @@ from typing import TYPE_CHECKING
 from evenhand._json import SEVERITY
 from evenhand._labels import spoken
 from evenhand._model import Finding, Verdict
+from evenhand._wording import alike, deciding, deciding_level, level_words, null_of, short, visible
 
 if TYPE_CHECKING:
     from evenhand._record import Record
-
-_BIDI = {*"\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
-_BREAKS = {*"\t\n\r\x0b\x0c\x85\u2028\u2029"}
-
-
-def visible(text: str) -> str:
-    r"""`text` on one line with nothing hidden: control characters replaced, direction controls spelled out.
-
-    Audited text may hold terminal escapes, or controls that make a sentence read differently from what it is.
-
-    >>> visible("a\x1b[31mb\u202ec\nd")
-    'a�[31mb⟨U+202E⟩c d'
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_show(c) for c in text)
-
-
-def _show(c: str) -> str:
-    if c in _BREAKS:
-        return " "
-    if c in _BIDI:
-        return f"⟨U+{ord(c):04X}⟩"
-    kind = unicodedata.category(c)
-    return "\N{REPLACEMENT CHARACTER}" if kind in ("Cc", "Cs") else c
 
 
 def isolated(text: str) -> str:
@@ -50,40 +26,6 @@ def isolated(text: str) -> str:
     if any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in shown):
         return f"\u2068{shown}\u2069"
     return shown
-
-
-def number(value: float | None, *, signed: bool = False) -> str:
-    """About three significant digits, a true minus sign, never a long tail.
-
-    >>> number(-0.05171), number(1234567.0), number(0.3, signed=True), number(None)
-    ('−0.0517', '1,234,567', '+0.300', '–')
-    """
-    if value is None:
-        return "–"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if value == 0:
-        return "0"
-    size = abs(value)
-    if size >= 1e7 or size < 1e-4:
-        text = f"{size:.2e}"
-    elif size >= 1000:
-        text = f"{size:,.0f}"
-    else:
-        digits = max(0, min(4, 2 - math.floor(math.log10(size))))
-        text = f"{size:.{digits}f}"
-    sign = "−" if value < 0 else "+" if signed else ""
-    return sign + text
-
-
-def short(value: float) -> str:
-    """`number`, without trailing zeros: for tolerances and axes.
-
-    >>> short(0.1), short(-0.25), short(2.0)
-    ('0.1', '−0.25', '2')
-    """
-    text = number(value)
-    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
 def p_words(p: float | None) -> str:
@@ -119,50 +61,17 @@ def interval_words(finding: Finding) -> str:
     ...     measure="m", contrast="difference", group="a", reference="b", value=0.1, low=0.02, high=0.18
     ... )
     >>> interval_words(Finding(estimate=e))
-    '0.100 (95 % interval 0.020 to 0.180)'
+    '0.100 (95\\xa0% interval 0.020 to 0.180)'
     """
     e = finding.estimate
     if e.value is None:
         return f"not estimated: {visible(e.why_not or 'no reason recorded')}"
     ends = deciding(finding)
-    value, low, high = alike(e.value, *ends)
+    edges = (null_of(e.contrast), *(b for b in finding.tolerance or () if math.isfinite(b)))
+    value, low, high = alike(e.value, *ends, edges=edges)
     if ends == (None, None):
         return f"{value} (no interval{': ' + visible(e.why_not) if e.why_not else ''})"
-    level = 2 * e.level - 1 if _by_equivalence(finding) else e.level
-    return f"{value} ({level_words(level)} interval {low or '−∞'} to {high or '∞'})"
-
-
-def deciding(finding: Finding) -> tuple[float | None, float | None]:
-    """The interval that the verdict was read from; the plain one where nothing was judged."""
-    e = finding.estimate
-    found = finding.equivalence if _by_equivalence(finding) else finding.simultaneous
-    if found is None:
-        return e.low, e.high
-    low, high = (b if math.isfinite(b) else None for b in found)
-    return low, high
-
-
-def _by_equivalence(finding: Finding) -> bool:
-    return finding.verdict == "within tolerance" and finding.equivalence is not None
-
-
-def alike(*values: float | None) -> list[str]:
-    """Numbers with as many decimals as the largest needs for three digits; None becomes an empty string.
-
-    >>> alike(-0.14, -0.186, -0.0936), alike(1.214, None, 15.0)
-    (['−0.140', '−0.186', '−0.094'], ['1.2', '', '15.0'])
-    """
-    sizes = [abs(v) for v in values if v]
-    if not sizes or max(sizes) >= 1e5 or max(sizes) < 1e-3:
-        return ["" if v is None else number(v) for v in values]
-    digits = max(0, min(4, 2 - math.floor(math.log10(max(sizes)))))
-    texts = ["" if v is None else f"{v:,.{digits}f}" for v in values]
-    return [re.sub(r"^-(?=0(\.0*)?$)", "", t).replace("-", "−") for t in texts]
-
-
-def level_words(level: float) -> str:
-    """``95 %``, ``97.5 %``."""
-    return f"{level * 100:.6g} %"
+    return f"{value} ({level_words(deciding_level(finding))} interval {low or '−∞'} to {high or '∞'})"
 
 
 def comparison(finding: Finding) -> str:
@@ -207,70 +116,10 @@ def _plural(word: str, count: int) -> str:
     return word if count == 1 or word.endswith("s") else f"{word}s"
 
 
-def null_of(finding: Finding) -> float:
-    """The contrast's value when the two groups are equal: 1 for ratios, ½ for probabilities of superiority,
-    else 0.
-
-    >>> from evenhand._model import Estimate
-    >>> names = ("difference", "ratio", "log ratio", "AUC")
-    >>> [
-    ...     null_of(Finding(estimate=Estimate(measure="m", contrast=c, group="a", reference="b")))
-    ...     for c in names
-    ... ]
-    [0.0, 1.0, 0.0, 0.5]
-    """
-    name = finding.estimate.contrast.lower()
-    if "difference" in name or "log" in name.split():
-        return 0.0
-    if "ratio" in name:
-        return 1.0
-    return 0.5 if "auc" in name or "superiority" in name else 0.0
-
-
 def worst_first(findings: Sequence[Finding]) -> list[Finding]:
     """By verdict, the worst first; primary claims before the others; otherwise in the order given."""
     order: dict[Verdict | None, int] = {v: i for i, v in enumerate(SEVERITY)}
     return sorted(findings, key=lambda f: (order.get(f.verdict, len(order)), not f.primary))
-
-
-def headline(result: Record) -> str:
-    """The verdict of the whole audit in two sentences: the worst primary claim, and what the others came to.
-
-    Its error is that of the primary claims together: what else was looked at is not in it.
-    """
-    if not result.findings:
-        return "Nothing was compared."
-    if result.verdict is None:
-        n = len(result.findings)
-        return (
-            f"{n} {_plural('estimate', n)}, none held against a tolerance: this describes and does not judge."
-        )
-    first, *rest = worst_first(result.primary)
-    said = f"{NAMES[result.verdict]} {sentence(first).partition(' With this design')[0]}"
-    return f"{said} {_others(rest)}" if rest else said
-
-
-NAMES: dict[Verdict, str] = {
-    "disparity": "Disparity.",
-    "gap": "A gap.",
-    "inconclusive": "Inconclusive.",
-    "within tolerance": "Within tolerance.",
-}
-"""How a headline begins."""
-
-
-def _others(findings: Sequence[Finding]) -> str:
-    """The primary claims but the first, under their verdicts."""
-    told: dict[Verdict, list[str]] = {}
-    for f in findings:
-        attribute = spoken(f.estimate.group, f.estimate.reference)[0] or f.estimate.group
-        name = f"{visible(f.estimate.measure)} by {visible(attribute)}"
-        told.setdefault(f.verdict or "inconclusive", []).append(name)
-    parts = [
-        f"{verdict}: {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"
-        for verdict, names in told.items()
-    ]
-    return f"Of the other primary claims: {'; '.join(parts)}."
 
 
 MANY_MISSING = 0.05
@@ -283,9 +132,10 @@ def missing(result: Record) -> str:
     failed = result.counts.get("failed", 0)
     if not asked or failed < MANY_MISSING * asked:
         return ""
+    share = f"{100 * failed / asked:.1f}\N{NO-BREAK SPACE}%"
     return (
-        f"{failed / asked:.1%} of what was asked has no score ({failed:,} of {asked:,}): this rests on the"
-        " rest, which may not be like them. Look at the reasons, and run the same command again."
+        f"{share} of what was asked has no score ({failed:,} of {asked:,}): this rests on the rest, which may"
+        " not be like them. Look at the reasons, and run the same command again."
     )
 
 
@@ -332,7 +182,7 @@ def counts_words(result: Record) -> str:
 def brief(result: Record, limit: int = 12) -> str:
     """A few lines for a Python prompt: title, headline, a table of verdicts."""
     state = "" if result.complete else " (incomplete)"
-    lines = [f"<Result {result.audit}: {_cut(visible(result.title), 80)}{state}>", headline(result)]
+    lines = [f"<Result {result.audit}: {_cut(visible(result.title), 80)}{state}>", result.answer]
     shown = worst_first(result.findings)[:limit]
     rows = [(f.verdict or "–", comparison(f), visible(f.estimate.measure), _compact(f)) for f in shown]
     if rows:

@@ -81,7 +81,7 @@ def _placebos(attacked: Sequence[Attacked]) -> Exhibit:
         " candidates, with the same filters and budget. A direction that is unlike them lies outside the"
         " cloud.",
         chart="scatter" if two else "density",
-        encode={"x": "mean flip rate", "color": "kind", **axes},
+        encode={"x": "mean flip rate", "color": "kind", "emphasis": "asked for", **axes},
     )
 
 

@@ -1,0 +1,63 @@
+"""What a reader must know before relying on the answer: at most four things that touch a primary claim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from evenhand._facts import Audited, attribute_of, named_attribute
+from evenhand._headline import Answer
+from evenhand._wording import in_brief, middle_cut
+
+MOST = 4
+FEW_UNITS = 20
+ALWAYS = ("It shows a difference, not its cause.", "Nothing here says why, or whether it is lawful.")
+_SENTENCE = re.compile(r"(?<=[.:])\s+(?=[A-Z“0-9])")
+
+
+def caveats(result: Audited, answer: Answer) -> list[tuple[str, str]]:
+    """(said in bold, and more), first what could change a verdict; always that a difference is no cause."""
+    return [*list(dict.fromkeys(_found(result, answer)))[: MOST - 1], ALWAYS]
+
+
+def _found(result: Audited, answer: Answer) -> Iterator[tuple[str, str]]:
+    asked = result.counts.get("asked", result.counts.get("probes", 0))
+    if failed := result.counts.get("failed", 0):
+        share = f" ({100 * failed / asked:.2g}\N{NO-BREAK SPACE}%)" if asked else ""
+        yield (
+            f"{failed:,} replies are missing{share}.",
+            "The same command asks for them again; what arrived is kept.",
+        )
+    elif not result.complete:
+        yield "The audit stopped early.", "The same command goes on where it stopped."
+    if left := result.counts.get("left out", 0):
+        yield f"{left:,} rows were left out.", "The reasons stand under “How this was measured”."
+    for note in result.notes:
+        if note.level == "warning":
+            head, *rest = _SENTENCE.split(note.text, maxsplit=1)
+            yield middle_cut(head, 160), middle_cut(rest[0], 160) if rest else ""
+    resting: dict[str, list[str]] = {}
+    for f in result.primary:
+        if f.rests_on:
+            resting.setdefault(f.rests_on, []).append(named_attribute(attribute_of(f)))
+    for rests, attributes in list(resting.items())[:1]:
+        who = ", ".join(dict.fromkeys(attributes))
+        yield (
+            f"By {who}: {middle_cut(rests, 120)}.",
+            "An effect of one word or text says little about a group.",
+        )
+    few = [(f.estimate.n_units, f) for f in result.primary if f.estimate.units]
+    if few and (least := min(few, key=lambda pair: pair[0]))[0] < FEW_UNITS:
+        units = least[1].estimate.units
+        name = min(units, key=lambda unit: units[unit])
+        yield (
+            f"Only {least[0]} {in_brief(name)}s.",
+            "Others of them may give another picture; the intervals allow for it.",
+        )
+    if "was not stated" in answer.outcome:
+        yield "Nobody said which outcome is favourable.", "So no group is called worse off."
+    if any(note.slug == "default-tolerance" for note in result.notes):
+        yield (
+            "The tolerance is a default.",
+            "Whether gaps of that size matter for this use, nobody has declared.",
+        )
