@@ -9,7 +9,8 @@ from functools import cache
 
 from evenhand._errors import UsageError
 from evenhand.plans._agreement import Edits, agree, contraction, coordinate
-from evenhand.plans._roles import is_determiner, stands_alone
+from evenhand.plans._her import belongs
+from evenhand.plans._roles import stands_alone
 from evenhand.plans._verbs import PARTICIPLES, SURE, is_past, to_base
 from evenhand.plans._words import Words, word_set
 from evenhand.terms import terms
@@ -259,7 +260,7 @@ def _change_one(
         _change_contraction(words, i, next(iter(role))[len("contraction") :], target, edits, was_plural)
         return
     if role == {"object", "determiner"}:
-        chosen = "determiner" if is_determiner(words, i, edits) else "object"
+        chosen = "determiner" if belongs(words, i, edits) else "object"
     elif role == {"determiner", "possessive"}:
         chosen = "possessive" if stands_alone(words, i, edits) else "determiner"
     else:
