@@ -18,7 +18,6 @@ from evenhand.plans._words import words_of
 
 TOOL = Path(__file__).parents[2] / "tools" / "her_model.py"
 BEYOND_THE_RULES = [
-    ("Everyone on set loved the idea of her playing the lead.", "of him playing"),
     ("We watched her overtake the whole field.", "watched him overtake"),
     ("They wanted her gone by noon.", "wanted him gone"),
     ("I miss her so bad.", "miss him so"),

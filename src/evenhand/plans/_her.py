@@ -200,8 +200,8 @@ def chance_of_determiner(words: Words, i: int, *, rule: bool, unsure: bool) -> f
 def belongs(words: Words, i: int, edits: Edits) -> bool:
     """Whether the "her" at word i belongs to a noun (her book) rather than being an object (saw her).
 
-    The rules decide where no word follows in the phrase, and before numbers (the model takes "met her two sons"
-    for "gave her two"); elsewhere the model, which is told what they say. A chance between 0.05 and 0.95 is
+    The rules decide where no word follows in the phrase, and before numbers (the model takes "met her two
+    sons" for "gave her two"); elsewhere the model, which hears what they say. A chance from 0.05 to 0.95 is
     flagged.
     """
     if not noun_may_follow(words, i):

@@ -305,7 +305,8 @@ def _countable(low: str) -> bool:
 def stands_alone(words: Words, i: int, edits: Edits) -> bool:
     """Whether the "his" at word i stands without a noun ("the book is his", "a friend of his")."""
     if not noun_may_follow(words, i):
-        return not _opens_quote(words, i)
+        cut_short = words.at(i - 1) in PREPOSITIONS - {"of"} and re.match(r"\s?(?:…|\.\.)", words.gap(i))
+        return not (_opens_quote(words, i) or cut_short)
     nxt = words.at(i + 1)
     of_head = words.at(i - 1) == "of" and words.at(i - 2) in _HEADS_OF_DOUBLE_GENITIVE
     if nxt in (

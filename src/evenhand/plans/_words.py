@@ -17,11 +17,11 @@ _ABBREVIATION = re.compile(
 
 
 _LOOSE_ENDS = (
-    r"(?:[^\W_]+(?:n ['’]| n['’])t"
-    r"|(?:s?he|they|it|we|you|i|who|what|where|how|that|there) ['’](?:s|re|ve|ll|d|m))"
+    r"(?:[^\W_]+(?:n ['’] ?| n['’])t"
+    r"|(?:s?he|they|it|we|you|i|who|what|where|how|that|there) ['’] ?(?:s|re|ve|ll|d|m))"
 )
 _LOOSE = re.compile(rf"(?<![^\W_]){_LOOSE_ENDS}(?![^\W_])", re.I)
-"""Contractions of tokenised text, in two pieces: doesn 't, he 's."""
+"""Contractions of tokenised text, in two or three pieces: doesn 't, he 's, she ' s."""
 _LOOSE_WORD = re.compile(rf"(?<![^\W_]){_LOOSE_ENDS}(?![^\W_])|{WORD.pattern}", re.I)
 
 
