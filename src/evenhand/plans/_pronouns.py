@@ -120,6 +120,8 @@ def change_pronouns(
     """
     roles = _roles(target)
     places = [i for i, low in enumerate(words.low) if low in roles]
+    if not places:
+        return None
     compound = [i for i in places if words.inside_compound(i) or _either_or(words, i, roles)]
     for i in compound:
         edits.flag(f"'{words.words[i]}' stands in a compound or an alternative and was kept")

@@ -245,8 +245,8 @@ def compile_template(
 
 
 def _said_of_people(parts: list[str | Slot], filler: Filler) -> list[str | Slot]:
-    """Adjective slots that are said of somebody take the terms' form for that, where they have one: "he is in a
-    wheelchair", never "he is Down-syndrome"."""
+    """Adjective slots that are said of somebody take the terms' form for that, where they have one: "he is in
+    a wheelchair", never "he is Down-syndrome"."""
     if "predicate" not in filler.terms.forms:
         return parts
     out = list(parts)

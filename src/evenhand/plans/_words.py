@@ -95,15 +95,15 @@ def words_of(text: str) -> Words:
     """
     loose = ("'" in text or "’" in text) and _LOOSE.search(text) is not None
     pattern = _LOOSE_WORD if loose else WORD
-    found = list(pattern.finditer(text))
-    words = tuple(m.group() for m in found)
-    return Words(
-        text,
-        words,
-        tuple(m.start() for m in found),
-        tuple(m.end() for m in found),
-        tuple(w.lower().replace("’", "'").replace("ʼ", "'").replace(" ", "") for w in words),
-    )
+    spans = [m.span() for m in pattern.finditer(text)]
+    if not spans:
+        return Words(text, (), (), (), ())
+    starts, ends = zip(*spans, strict=True)
+    words = tuple([text[start:end] for start, end in spans])
+    low = tuple(map(str.lower, words))
+    if loose or not text.isascii():
+        low = tuple([w.replace("’", "'").replace("ʼ", "'").replace(" ", "") for w in low])
+    return Words(text, words, starts, ends, low)
 
 
 def match_case(word: str, like: str) -> str:
