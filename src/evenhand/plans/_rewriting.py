@@ -270,6 +270,8 @@ def flag_gendered_nouns(words: Words, source: str | None, target: PronounSet, ed
     if source is None or source == target.id:
         return
     gendered = _gendered()
+    if gendered.keys().isdisjoint(words.low) and "'s" not in words.text and "’" not in words.text:
+        return
     for i, low in enumerate(words.low):
         if gendered.get(low.removesuffix("'s")) == source:
             changed = (words.starts[i], words.ends[i]) in edits.spans

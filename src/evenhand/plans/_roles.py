@@ -229,11 +229,15 @@ _HELPED = word_set("help helps helped helping let lets letting make makes made m
 _QUANTIFIED = word_set("one two three four five six seven eight nine ten both all")
 
 
+_BREAK = re.compile(r"[,;:)\]}—–/…&@#|<>]|--|^[\"”’'*_]|\s-\s")
+
+
 def noun_may_follow(words: Words, i: int) -> bool:
     """Whether a word follows in the same phrase."""
     if i + 1 >= len(words) or words.ends_sentence(i):
         return False
-    return not re.search(r"[,;:)\]}—–/…&@#|<>]|--|^[\"”’'*_]|\s-\s", words.gap(i))
+    gap = words.gap(i)
+    return gap == " " or not _BREAK.search(gap)
 
 
 def _verb_before(words: Words, i: int) -> str:

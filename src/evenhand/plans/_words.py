@@ -16,6 +16,7 @@ _ABBREVIATION = re.compile(
 )
 
 
+_END = re.compile(r"[!?…]|\n\s*\n")
 _LOOSE_ENDS = (
     r"(?:[^\W_]+(?:n ['’] ?| n['’])t"
     r"|(?:s?he|they|it|we|you|i|who|what|where|how|that|there) ['’] ?(?:s|re|ve|ll|d|m))"
@@ -57,8 +58,12 @@ class Words:
 
     def ends_sentence(self, i: int) -> bool:
         """Whether a sentence ends between word i and word i + 1."""
+        if i + 1 >= len(self.words):
+            return True
         gap = self.gap(i)
-        if i + 1 >= len(self.words) or re.search(r"[!?…]|\n\s*\n", gap):
+        if gap == " ":
+            return False
+        if _END.search(gap):
             return True
         return "." in gap and not (gap.startswith(". ") and self._abbreviated(i))
 
