@@ -50,6 +50,7 @@ THEY = [
     ("He, who lives in Bern, has shown it.", "They, who live in Bern, have shown it."),
     ("He who holds the rope has won.", "They who hold the rope have won."),
     ("She who waits wins.", "They who wait win."),
+    ("He who waits wins and has fun.", "They who wait win and have fun."),
     ("He like makes us laugh.", "They like make us laugh."),
     ("She most likely knows.", "They most likely know."),
     ("He meets you and says hello.", "They meet you and say hello."),

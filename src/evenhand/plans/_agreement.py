@@ -90,17 +90,17 @@ def agree(words: Words, i: int, edits: Edits, *, plural: bool) -> None:
         return
     changed = _change(words, j, edits, plural=plural, sure=True)
     if words.at(i + 1) in ("who", "that", "which"):
-        j = _relative(words, i, j, edits, plural=plural)
+        _relative(words, i, j, edits, plural=plural)
     coordinate(words, j, edits, plural=plural, base_chain=changed)
 
 
-def _relative(words: Words, i: int, j: int, edits: Edits, *, plural: bool) -> int:
-    """Changes the second verb of "he, who lives here, runs" and "he who waits wins"; returns the main one."""
+def _relative(words: Words, i: int, j: int, edits: Edits, *, plural: bool) -> None:
+    """Changes the second verb of "he, who lives here, runs" and "he who waits wins"."""
     if "," in words.gap(i):
         inner = _over_adverbs(words, i + 2)
         if inner < j:
             _change(words, inner, edits, plural=plural, sure=True)
-        return j
+        return
     forms = TO_PLURAL if plural else TO_SINGULAR
     for k in range(j + 1, len(words)):
         low = words.low[k]
@@ -108,8 +108,7 @@ def _relative(words: Words, i: int, j: int, edits: Edits, *, plural: bool) -> in
             break
         if low in forms or (k == j + 1 and plural and to_base(low) in VERBS):
             _change(words, k, edits, plural=plural, sure=True)
-            return k
-    return j
+            return
 
 
 def inverted(words: Words, i: int, edits: Edits, *, plural: bool) -> bool:
