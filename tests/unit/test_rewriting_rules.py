@@ -44,6 +44,23 @@ THEY = [
     ("Is n't he late ?", "Are n't they late ?"),
     ("HE ISN 'T HERE .", "THEY AREN 'T HERE ."),
     ("Mr. Lee said she likes him.", "Mx. Lee said they like them."),
+    ("He, an actor, singer and painter, has shown it.", "They, an actor, singer and painter, have shown it."),
+    ("She also, in spite of rain, has shown it.", "They also, in spite of rain, have shown it."),
+    ("He slowly and calmly has shown it.", "They slowly and calmly have shown it."),
+    ("He, who lives in Bern, has shown it.", "They, who live in Bern, have shown it."),
+    ("He who holds the rope has won.", "They who hold the rope have won."),
+    ("She who waits wins.", "They who wait win."),
+    ("He who waits wins and has fun.", "They who wait win and have fun."),
+    ("He like makes us laugh.", "They like make us laugh."),
+    ("She most likely knows.", "They most likely know."),
+    ("He meets you and says hello.", "They meet you and say hello."),
+    ("He sings a while and has fun.", "They sing a while and have fun."),
+    ("Did he slip or was it a trick?", "Did they slip or was it a trick?"),
+    ("He stirs, then looks at us.", "They stir, then look at us."),
+    ("She ' s late and he doesn ' t know .", "They ' re late and they don ' t know ."),
+    ("He's proven it. He's joined Ajax.", "They've proven it. They've joined Ajax."),
+    ("She's called Ann. She's left something.", "They're called Ann. They've left something."),
+    ("It is on his… more", "It is on their… more"),
 ]
 
 

@@ -65,8 +65,9 @@ class Edits:
         old = words.words[i]
         if "’" in old:
             new = new.replace("'", "’")
-        if " " in old:  # tokenised text: doesn 't
-            new = re.sub("(n['’]t)$" if re.search(" n['’]t", old, re.I) else "(['’])", r" \1", new)
+        if " " in old:  # tokenised text: doesn 't, does n't, doesn ' t
+            after = " " if re.search("['’] ", old) else ""
+            new = re.sub("(n['’]t)$" if re.search(" n['’]t", old, re.I) else "(['’])", rf" \1{after}", new)
         self.spans[(words.starts[i], words.ends[i])] = (match_case(new, old), kind)
 
     def flag(self, reason: str) -> None:
@@ -88,7 +89,26 @@ def agree(words: Words, i: int, edits: Edits, *, plural: bool) -> None:
     if j is None:
         return
     changed = _change(words, j, edits, plural=plural, sure=True)
+    if words.at(i + 1) in ("who", "that", "which"):
+        _relative(words, i, j, edits, plural=plural)
     coordinate(words, j, edits, plural=plural, base_chain=changed)
+
+
+def _relative(words: Words, i: int, j: int, edits: Edits, *, plural: bool) -> None:
+    """Changes the second verb of "he, who lives here, runs" and "he who waits wins"."""
+    if "," in words.gap(i):
+        inner = _over_adverbs(words, i + 2)
+        if inner < j:
+            _change(words, inner, edits, plural=plural, sure=True)
+        return
+    forms = TO_PLURAL if plural else TO_SINGULAR
+    for k in range(j + 1, len(words)):
+        low = words.low[k]
+        if words.sentence[k] != words.sentence[j] or low in SUBJECTS | NESTING | CONJUNCTIONS:
+            break
+        if low in forms or (k == j + 1 and plural and to_base(low) in VERBS):
+            _change(words, k, edits, plural=plural, sure=True)
+            return
 
 
 def inverted(words: Words, i: int, edits: Edits, *, plural: bool) -> bool:
@@ -139,23 +159,51 @@ def _verb_after(words: Words, i: int, edits: Edits) -> int | None:
     if words.at(j) in ("who", "that", "which"):
         edits.flag("verb agreement in a relative clause after the pronoun")
         j += 1
-    while j < len(words) and is_adverb(words.low[j]) and not words.ends_sentence(j):
-        if to_base(words.low[j]) in VERBS:
-            break
-        j += 1
+    j = _over_adverbs(words, j)
+    if (
+        j > i + 1 and words.gap(j - 1).strip() == "," and is_adverb(words.low[j - 1])
+    ):  # he now, after years, has
+        j = _over_adverbs(words, _after_parenthesis(words, j - 1) or j)
     if j >= len(words) or words.sentence[j] != words.sentence[i]:
         return None
     return j
 
 
+_FILLERS = word_set("most likely kinda sorta outright straight")
+
+
+def _over_adverbs(words: Words, j: int) -> int:
+    """The first word from j on that is no adverb; "quietly and quickly" and "like" are passed over, too."""
+    while j < len(words) and not words.ends_sentence(j):
+        low, following = words.low[j], words.at(j + 1)
+        verb = to_base(following) in VERBS
+        filler = (low in _FILLERS and (verb or is_adverb(following))) or (low == "like" and verb)
+        joined = low in CONJUNCTIONS and is_adverb(words.at(j - 1)) and is_adverb(following)
+        if not (filler or joined or is_adverb(low)) or to_base(low) in VERBS:
+            break
+        j += 1
+    return j
+
+
 def _after_parenthesis(words: Words, i: int) -> int | None:
-    """The first word after the second comma (or dash, or bracket) of "he, …, runs"."""
+    """The first word after the second comma (or dash, or bracket) of "he, …, runs", or after a later one
+    where only there a verb follows: "he, an actor, singer and painter, runs"."""
+    first = None
     for k in range(i + 1, len(words) - 1):
         if words.ends_sentence(k):
-            return None
+            break
         if re.search(r"[,)—–]|--|\s-\s", words.gap(k)):
-            return k + 1
-    return None
+            low = words.low[_over_adverbs(words, k + 1)] if _over_adverbs(words, k + 1) < len(words) else ""
+            if (
+                low in TO_PLURAL
+                or low in TO_SINGULAR
+                or low in MODALS
+                or is_past(low)
+                or to_base(low) in SURE
+            ):
+                return k + 1
+            first = first or k + 1
+    return first
 
 
 def _change(words: Words, j: int, edits: Edits, *, plural: bool, sure: bool) -> bool:
@@ -201,11 +249,12 @@ def coordinate(words: Words, j: int, edits: Edits, *, plural: bool, base_chain: 
     infinitive = words.low[j] in MODALS
     while k < len(words) and words.sentence[k] == words.sentence[j]:
         low = words.low[k]
-        if low in SUBJECTS and words.at(k - 1) not in DETERMINERS:
+        if low in SUBJECTS and words.at(k - 1) not in DETERMINERS and not _is_object(words, k):
             if low in _PERSONS or words.at(k - 1) in CONJUNCTIONS:
                 return
             nested = True
-        nested = nested or (low in NESTING and k + 1 < len(words) and not is_participle_ing(words.at(k + 1)))
+        opens = low in NESTING and k + 1 < len(words) and not is_participle_ing(words.at(k + 1))
+        nested = nested or (opens and (low != "while" or words.at(k - 1) != "a"))
         if low in ("to", "let", "help", "make"):
             infinitive = True
         comma = "," in words.gap(k - 1)
@@ -231,6 +280,13 @@ def coordinate(words: Words, j: int, edits: Edits, *, plural: bool, base_chain: 
         k += 1
 
 
+def _is_object(words: Words, k: int) -> bool:
+    """Whether "you" or "it" closes its phrase: "hurts you and leaves"."""
+    if words.low[k] not in ("you", "it"):
+        return False
+    return words.at(k + 1) in CONJUNCTIONS or bool(words.gap(k).strip(" \n"))
+
+
 def _listed(words: Words, k: int, verb: int) -> bool:
     """Whether word k, after a comma, looks like a further verb in a list: "reads, writes and paints"."""
     low = words.low[k]
@@ -251,7 +307,7 @@ def _coordinated(words: Words, c: int, *, joined_at: int, verb: int, plural: boo
     no."""
     low = words.low[c]
     if low in (TO_PLURAL if plural else TO_SINGULAR):
-        return "yes"
+        return None if words.at(c + 1) in ("it", "there", "that") else "yes"  # or was it something else
     base = to_base(low) if plural else low
     if base is None or low in MODALS or is_adverb(low):
         return None
@@ -267,7 +323,7 @@ def _coordinated(words: Words, c: int, *, joined_at: int, verb: int, plural: boo
     if base in SURE or (plural and directly):
         return "yes"
     if base in AMBIGUOUS:
-        if takes_object or directly or joined_at == c:
+        if takes_object or directly or joined_at == c or (plural and words.low[joined_at] == "then"):
             return "yes"
         if close and plural and following.isalpha() and following not in PREPOSITIONS | CONJUNCTIONS:
             return "yes"  # plays soccer: a plural noun is not followed by another noun
@@ -285,7 +341,8 @@ _STATES = word_set(
     "experienced disappointed satisfied confused retired motivated dedicated committed talented gifted "
     "skilled prepared organized organised determined educated dressed supposed allowed required expected "
     "known liked loved respected admired based located related involved used worn lost broken hurt drunk "
-    "sick gone done"
+    "sick gone done predisposed addicted entitled attached opposed limited devoted "
+    "accustomed inclined obliged"
 )
 
 
@@ -337,5 +394,14 @@ def _has_object(words: Words, j: int) -> bool:
     return (
         j + 1 < len(words)
         and not words.gap(j).strip(" \n")
-        and (following in DETERMINERS or following in OBJECTS or following in ("here", "since", "there"))
+        and (following in DETERMINERS | OBJECTS | _THINGS or _is_named(words, j))
     )
+
+
+_THINGS = word_set("here since there something anything nothing everything someone anyone")
+_CALLED = word_set("called named dubbed nicknamed titled pronounced")
+
+
+def _is_named(words: Words, j: int) -> bool:
+    """Whether a participle takes a name as its object: "he's joined Spurs", but not "he's called Tom"."""
+    return words.words[j + 1][0].isupper() and words.low[j] not in _CALLED and not words.words[j].isupper()

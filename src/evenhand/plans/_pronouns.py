@@ -9,7 +9,8 @@ from functools import cache
 
 from evenhand._errors import UsageError
 from evenhand.plans._agreement import Edits, agree, contraction, coordinate
-from evenhand.plans._roles import is_determiner, stands_alone
+from evenhand.plans._her import belongs
+from evenhand.plans._roles import stands_alone
 from evenhand.plans._verbs import PARTICIPLES, SURE, is_past, to_base
 from evenhand.plans._words import Words, word_set
 from evenhand.terms import terms
@@ -119,6 +120,8 @@ def change_pronouns(
     """
     roles = _roles(target)
     places = [i for i, low in enumerate(words.low) if low in roles]
+    if not places:
+        return None
     compound = [i for i in places if words.inside_compound(i) or _either_or(words, i, roles)]
     for i in compound:
         edits.flag(f"'{words.words[i]}' stands in a compound or an alternative and was kept")
@@ -259,7 +262,7 @@ def _change_one(
         _change_contraction(words, i, next(iter(role))[len("contraction") :], target, edits, was_plural)
         return
     if role == {"object", "determiner"}:
-        chosen = "determiner" if is_determiner(words, i, edits) else "object"
+        chosen = "determiner" if belongs(words, i, edits) else "object"
     elif role == {"determiner", "possessive"}:
         chosen = "possessive" if stands_alone(words, i, edits) else "determiner"
     else:

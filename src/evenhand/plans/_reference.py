@@ -48,7 +48,8 @@ _NOT_AFTER = word_set(
 )
 _BE = word_set(
     "is are was were am be been being i'm he's she's they're we're you're who's feel feels felt born "
-    "became become becoming not very openly also both either legally completely totally"
+    "became become becoming not very openly also both either legally completely totally isn't wasn't aren't "
+    "weren't often always"
 )
 _WHOM = word_set(
     "i he she they we you who i'm he's she's they're we're you're who's everyone someone anyone nobody "
@@ -92,6 +93,28 @@ def refers_to_people(text: str, start: int, end: int, form: str) -> bool:
     subject = [w for w in before if w not in _BE or w in _WHOM]
     named = re.search(r"(?:\A|\s)[A-Z][a-z]+ (?:is|was|became)(?: \w+)?\s+\Z", text[:start])
     return bool(subject) and (subject[-1] in _WHOM | PEOPLE or named is not None)
+
+
+_BEING = re.compile(
+    r"(?:\b(?:is|was|are|were|am|be|been|being|become|became|(?:is|was|are|were)n['’]t)|['’](?:s|re|m))"
+    r"(?:\s+(?:not|also|both|very|often|always|[^\W\d_]+ly))*\s+\Z",
+    re.I,
+)
+
+
+def is_said_of(before: str, after: str) -> bool:
+    """Whether an adjective between these two is said of somebody ("he is …"), not put before a noun.
+
+    >>> (
+    ...     is_said_of("He is also ", " and sings."),
+    ...     is_said_of("She is a ", " singer."),
+    ...     is_said_of("Is ", " pay fair?"),
+    ... )
+    (True, False, False)
+    """
+    following = _following(after, 0)
+    alone = not following or following[0] in _NOT_AFTER or is_past(following[0])
+    return alone and _BEING.search(before[-60:]) is not None
 
 
 def _mid_sentence(text: str, start: int) -> bool:

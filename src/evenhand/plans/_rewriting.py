@@ -267,12 +267,14 @@ def rank_in_a_name(words: Words, i: int) -> bool:
 def flag_gendered_nouns(words: Words, source: str | None, target: PronounSet, edits: Edits) -> None:
     """A noun of the person's old gender is either the person (then it should change) or another possible
     "he"."""
-    if source == target.id:
+    if source is None or source == target.id:
         return
     gendered = _gendered()
+    if gendered.keys().isdisjoint(words.low) and "'s" not in words.text and "’" not in words.text:
+        return
     for i, low in enumerate(words.low):
-        changed = (words.starts[i], words.ends[i]) in edits.spans
-        if gendered.get(low.removesuffix("'s")) == source and source is not None and not changed:
-            if rank_in_a_name(words, i):
+        if gendered.get(low.removesuffix("'s")) == source:
+            changed = (words.starts[i], words.ends[i]) in edits.spans
+            if changed or rank_in_a_name(words, i):
                 continue
             edits.flag(f"'{words.words[i]}' is gendered and was kept: the person, or somebody else?")

@@ -40,7 +40,7 @@ FUNCTION = (
 _ALSO_ADJECTIVE = word_set(
     "very own then now once so well right home back out up down like off over near away"
 )
-_NUMBERS = word_set(
+NUMBERS = word_set(
     "one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred "
     "several many few"
 )
@@ -171,7 +171,7 @@ def is_determiner(words: Words, i: int, edits: Edits) -> bool:
 
     Decides by the next words and the verb before; flags the row where both readings are open.
     """
-    if not _noun_may_follow(words, i):
+    if not noun_may_follow(words, i):
         return False
     nxt, before, beyond = words.at(i + 1), _verb_before(words, i), words.at(i + 2)
     last = words.ends_sentence(i + 1) or bool(words.gap(i + 1).strip(" \n"))
@@ -184,7 +184,7 @@ def is_determiner(words: Words, i: int, edits: Edits) -> bool:
         return before not in _STRONG_GIVE or beyond in ("old", "time", "year")
     if nxt in _ORDINALS and not closes:
         return not (before in _STRONG_GIVE and beyond in ("place", "prize", "aid"))
-    if nxt in _NUMBERS or nxt in _ORDINALS or nxt.isdigit():
+    if nxt in NUMBERS or nxt in _ORDINALS or nxt.isdigit():
         if before in _GIVE or before in _LEAVE:
             edits.flag(f"'{words.low[i]} {nxt}' after '{before}': object or possessive?")
             return False
@@ -229,11 +229,15 @@ _HELPED = word_set("help helps helped helping let lets letting make makes made m
 _QUANTIFIED = word_set("one two three four five six seven eight nine ten both all")
 
 
-def _noun_may_follow(words: Words, i: int) -> bool:
+_BREAK = re.compile(r"[,;:)\]}—–/…&@#|<>]|--|^[\"”’'*_]|\s-\s")
+
+
+def noun_may_follow(words: Words, i: int) -> bool:
     """Whether a word follows in the same phrase."""
     if i + 1 >= len(words) or words.ends_sentence(i):
         return False
-    return not re.search(r"[,;:)\]}—–/…&@#|<>]|--|^[\"”’'*_]|\s-\s", words.gap(i))
+    gap = words.gap(i)
+    return gap == " " or not _BREAK.search(gap)
 
 
 def _verb_before(words: Words, i: int) -> str:
@@ -304,8 +308,9 @@ def _countable(low: str) -> bool:
 
 def stands_alone(words: Words, i: int, edits: Edits) -> bool:
     """Whether the "his" at word i stands without a noun ("the book is his", "a friend of his")."""
-    if not _noun_may_follow(words, i):
-        return not _opens_quote(words, i)
+    if not noun_may_follow(words, i):
+        cut_short = words.at(i - 1) in PREPOSITIONS - {"of"} and re.match(r"\s?(?:…|\.\.)", words.gap(i))
+        return not (_opens_quote(words, i) or cut_short)
     nxt = words.at(i + 1)
     of_head = words.at(i - 1) == "of" and words.at(i - 2) in _HEADS_OF_DOUBLE_GENITIVE
     if nxt in (

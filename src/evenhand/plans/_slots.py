@@ -13,6 +13,7 @@ from evenhand._errors import UsageError
 from evenhand.plans._agreement import Edits
 from evenhand.plans._pronouns import FORMS as PRONOUN_FORMS
 from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
+from evenhand.plans._reference import is_said_of
 from evenhand.plans._rewriting import apply_edits, article_like, flag_gendered_nouns
 from evenhand.plans._titles import called, change_titles
 from evenhand.plans._words import SLOT_FIRST, match_case, words_of
@@ -208,7 +209,7 @@ def compile_template(
         flag: a flag that the template already carries.
         cache: columns built so far.
     """
-    parts = parse_slots(template)
+    parts = _said_of_people(parse_slots(template), filler)
     marked, slots = _mark(parts)
     with_pronouns = follow or any(isinstance(p, Slot) and p.key == "pronoun" for p in parts)
     fits = _fitting(slots, filler)
@@ -241,6 +242,25 @@ def compile_template(
             )
         )
     return blocks
+
+
+def _said_of_people(parts: list[str | Slot], filler: Filler) -> list[str | Slot]:
+    """Adjective slots that are said of somebody take the terms' form for that, where they have one: "he is in
+    a wheelchair", never "he is Down-syndrome"."""
+    if "predicate" not in filler.terms.forms:
+        return parts
+    out = list(parts)
+    for k in range(1, len(parts) - 1):
+        slot, before, after = parts[k], parts[k - 1], parts[k + 1]
+        if (
+            isinstance(slot, str)
+            or slot.form not in (None, "adjective")
+            or slot.key not in filler.terms.factors
+        ):
+            continue
+        if isinstance(before, str) and isinstance(after, str) and is_said_of(before, after):
+            out[k] = Slot(slot.key, "predicate", slot.like)
+    return out
 
 
 def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]]]:

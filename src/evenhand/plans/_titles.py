@@ -36,6 +36,8 @@ def change_titles(
         names: what the person is called, lower case; None where nobody said. Then whoever alone has a title
             of the old gender is the person.
     """
+    if _OWNER.keys().isdisjoint(words.low):
+        return
     held = {
         i: _holder(words, i)
         for i, low in enumerate(words.low)

@@ -73,7 +73,7 @@ AMBIGUOUS = word_set(
     "cook copy cost cough count cover crash cut cycle dance dare date deal debate delay demand deposit "
     "design dine display doubt draw dream dress drink drive drop dust end escape estimate exercise "
     "experience experiment face fall fear feature field fight film fish flash float flow fly focus fold "
-    "force form garden gain guard guess guide hand hate head heal help hike hit hold hope host hug hunt "
+    "force form garden gain guard guess guide hand hate head heal help hike hit hold hook hope host hug hunt "
     "hurt influence interview jog joke journey judge jump kick kiss knock lack land last laugh lead "
     "leave lie lift light like limit link load lock look love mail make march mark master match matter "
     "measure meet mentor mind miss mistake mix model monitor murder name need nod note nurse object "
@@ -108,7 +108,7 @@ PARTICIPLES = word_set(
     "forgiven frozen gotten got grown hidden known ridden risen shaken shown stolen sung sunk sworn "
     "swum thrown torn woken worn become begun come run had made said told thought felt left kept held "
     "brought bought taught caught sought fought built sent spent meant met led lost won sold found "
-    "heard slept paid laid put cut set hit let quit read drawn flown withdrawn undergone"
+    "heard slept paid laid proven put cut set hit let quit read drawn flown withdrawn undergone"
 )
 UNCHANGED_PAST = word_set(
     "put cut set hit let quit read cost hurt shut spread split bet burst cast broadcast forecast upset "

@@ -16,12 +16,13 @@ _ABBREVIATION = re.compile(
 )
 
 
+_END = re.compile(r"[!?…]|\n\s*\n")
 _LOOSE_ENDS = (
-    r"(?:[^\W_]+(?:n ['’]| n['’])t"
-    r"|(?:s?he|they|it|we|you|i|who|what|where|how|that|there) ['’](?:s|re|ve|ll|d|m))"
+    r"(?:[^\W_]+(?:n ['’] ?| n['’])t"
+    r"|(?:s?he|they|it|we|you|i|who|what|where|how|that|there) ['’] ?(?:s|re|ve|ll|d|m))"
 )
 _LOOSE = re.compile(rf"(?<![^\W_]){_LOOSE_ENDS}(?![^\W_])", re.I)
-"""Contractions of tokenised text, in two pieces: doesn 't, he 's."""
+"""Contractions of tokenised text, in two or three pieces: doesn 't, he 's, she ' s."""
 _LOOSE_WORD = re.compile(rf"(?<![^\W_]){_LOOSE_ENDS}(?![^\W_])|{WORD.pattern}", re.I)
 
 
@@ -57,8 +58,12 @@ class Words:
 
     def ends_sentence(self, i: int) -> bool:
         """Whether a sentence ends between word i and word i + 1."""
+        if i + 1 >= len(self.words):
+            return True
         gap = self.gap(i)
-        if i + 1 >= len(self.words) or re.search(r"[!?…]|\n\s*\n", gap):
+        if gap == " ":
+            return False
+        if _END.search(gap):
             return True
         return "." in gap and not (gap.startswith(". ") and self._abbreviated(i))
 
@@ -95,15 +100,15 @@ def words_of(text: str) -> Words:
     """
     loose = ("'" in text or "’" in text) and _LOOSE.search(text) is not None
     pattern = _LOOSE_WORD if loose else WORD
-    found = list(pattern.finditer(text))
-    words = tuple(m.group() for m in found)
-    return Words(
-        text,
-        words,
-        tuple(m.start() for m in found),
-        tuple(m.end() for m in found),
-        tuple(w.lower().replace("’", "'").replace("ʼ", "'").replace(" ", "") for w in words),
-    )
+    spans = [m.span() for m in pattern.finditer(text)]
+    if not spans:
+        return Words(text, (), (), (), ())
+    starts, ends = zip(*spans, strict=True)
+    words = tuple([text[start:end] for start, end in spans])
+    low = tuple(map(str.lower, words))
+    if loose or not text.isascii():
+        low = tuple([w.replace("’", "'").replace("ʼ", "'").replace(" ", "") for w in low])
+    return Words(text, words, starts, ends, low)
 
 
 def match_case(word: str, like: str) -> str:

@@ -147,6 +147,12 @@ def _surfaces(terms: Terms, categories: Sequence[str]) -> Iterator[tuple[str, st
             surface = terms.forms[form][i] if form in terms.forms else None
             if surface:
                 yield surface, category or "term", form
+    if "predicate" in terms.forms:  # in a wheelchair; the others look like the adjective
+        forms = [*forms, "predicate"]
+        for i, surface in enumerate(terms.forms["predicate"]):
+            category = next((c for c in categories if terms.level(c, i) is not None), None)
+            if surface and surface.startswith("in ") and category is not None:
+                yield surface, category, "predicate"
     for form in forms:
         for i, alternatives in enumerate(terms.forms.get(f"seen_{form}", ())):
             category = next((c for c in categories if terms.level(c, i) is not None), None)

@@ -1,0 +1,74 @@
+"""Identity terms in the places where texts have them: every term of the shipped lists reads as English there."""
+
+from __future__ import annotations
+
+import pytest
+
+import evenhand as eh
+from evenhand.plans import identity_templates, templates
+from evenhand.terms import terms
+
+LISTS = ("age", "disability", "gender", "nationality", "race", "religion", "sexual_orientation")
+
+
+def _filled(text: str, name: str = "disability") -> list[str]:
+    return list(identity_templates([text], terms(f"identity/{name}")).grid(terms(f"identity/{name}")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["He is deaf.", "She isn't deaf and sings.", "They're often deaf.", "He was not diabetic, he said."],
+)
+def test_a_term_that_cannot_be_said_of_somebody_is_not(text: str) -> None:
+    """ "He is Down-syndrome" is never written; "in a wheelchair" is."""
+    written = _filled(text)
+    assert not any("syndrome" in s or "low-vision" in s or "wheelchair-using" in s for s in written)
+    assert sum("in a wheelchair" in s for s in written) == 1
+    assert len(written) == len(terms("identity/disability")) - 2
+
+
+def test_a_written_slot_is_read_by_its_place_too() -> None:
+    """{disability} after "is" and {disability:adjective} before a noun are filled with different forms."""
+    assert "Ann is Down-syndrome." not in list(
+        templates(["Ann is {disability}."]).grid("identity/disability")
+    )
+    assert "Ann is in a wheelchair." in list(templates(["Ann is {disability}."]).grid("identity/disability"))
+    before_a_noun = list(templates(["The {disability} singer left."]).grid("identity/disability"))
+    assert "The wheelchair-using singer left." in before_a_noun
+    assert "The in a wheelchair singer left." not in before_a_noun
+
+
+def test_in_a_wheelchair_is_found_where_it_is_said_of_somebody() -> None:
+    """ "She is in a wheelchair" becomes a template, "a seat in a wheelchair van" does not."""
+    assert "She is blind." in _filled("She is in a wheelchair.")
+    assert "She is blind." in _filled("She is confined to a wheelchair.")
+    with pytest.raises(eh.EvenhandError, match="No text mentions"):
+        _filled("There is a seat in a wheelchair van.")
+
+
+def test_other_lists_keep_their_adjective() -> None:
+    """A list without a form of its own for "he is …" is filled as before."""
+    assert "He is Jewish." in _filled("He is Muslim.", "religion")
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "She is {x}.",
+        "The {x:adjective} singer left.",
+        "I met a {x:noun} today.",
+        "I know many {x:noun_plural}.",
+    ],
+)
+def test_every_term_has_a_form_in_every_frame_or_is_left_out(name: str, frame: str) -> None:
+    """No empty form, no double space, no "a" before a vowel, no person-first phrase before a noun."""
+    lexicon = terms(f"identity/{name}")
+    slot = next(iter(lexicon.factors))
+    written = list(templates([frame.replace("x", slot)]).grid(lexicon))
+    assert len(written) >= len(lexicon) - 2
+    for text in written:
+        assert "  " not in text
+        assert " ." not in text
+        assert not any(f" a {vowel}" in text for vowel in "aeio")
+        assert not text.startswith(("The with ", "The in ", "She is with ", "The person with "))
