@@ -161,7 +161,8 @@ def check(result: Result, policy: Policy | None = None, baseline: Result | None 
             common.
     """
     policy = Policy() if policy is None else policy
-    looked = [f for f in result.findings if f.verdict is not None and (policy.claims == "all" or f.primary)]
+    judged = [f for f in result.findings if f.verdict is not None]
+    looked = judged if policy.claims == "all" else list(result.primary)
     before = {} if baseline is None else _before(result, baseline)
     here = {id(finding): key for key, finding in keyed(result.findings).items()}
     # A claim about the largest of several gaps is the same claim whichever gap is the largest.
