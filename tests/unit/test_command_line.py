@@ -608,3 +608,14 @@ def test_a_table_of_another_ending_is_read_as_text(tmp_path: Path) -> None:
         "regression",
     ]
     assert run([*given, "-q"]) == 0
+
+
+def test_what_a_subject_needs_is_said_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """Options that lack, and options that there are none of: never the words of a Python error."""
+    assert run(["text", "--subject", "http"]) == 2
+    told = capsys.readouterr().err
+    assert "needs url, scores" in told
+    assert "--option url=… --option scores=…" in told
+    assert run(["text", "--subject", "profanity", "--option", "colour=red"]) == 2
+    told = capsys.readouterr().err
+    assert "argument" not in told

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -141,8 +143,20 @@ def _built_in(name: str, options: dict[str, Any]) -> Subject:
     except TypeError as error:
         if "argument" not in str(error):
             raise
+        lacking = re.findall(r"'(\w+)'", str(error)) if "missing" in str(error) else []
+        unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+        if lacking:
+            raise UsageError(
+                "subject-options",
+                f"the subject {name!r} needs {', '.join(lacking)}",
+                given=", ".join(options) or "no options",
+                hint=" ".join(f"--option {each}=…" for each in lacking),
+            ) from error
         raise UsageError(
-            "subject-options", f"the subject {name!r} does not take these options: {error}"
+            "subject-options",
+            f"the subject {name!r} has no such option",
+            given=unknown[1] if unknown else str(error),
+            available=sorted(inspect.signature(factory).parameters),
         ) from error
     return built
 
