@@ -7,10 +7,12 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import evenhand as eh
 from evenhand import Estimate, Exhibit, Finding, Result
 from evenhand._facts import base_of
 from evenhand._headline import answer_of, claim_of, margin, ranked, scene_of, state_of
@@ -470,3 +472,16 @@ def test_no_answer_prints_an_end_across_a_boundary(start: float, width: float, c
         for edge in (*bounds, 1.0 if contrast == "ratio" else 0.0):
             if abs(end - edge) > 1e-11:
                 assert (end > edge) == (shown > edge), text
+
+
+def test_an_axis_says_what_its_ends_mean() -> None:
+    """Errors are smaller or larger, never more often; of rates one happens more often than the other."""
+    rng = np.random.default_rng(0)
+    rows = {"sex": np.repeat(["F", "M"], 60), "y": rng.normal(size=120)}
+    rows["p"] = rows["y"] + rng.normal(size=120)
+    asked = {"y_pred": "p", "y_true": "y", "groups": "sex", "units": False}
+    page = eh.audit_predictions(rows, measures=["RMSE"], **asked).to_html()
+    assert "smaller" in page
+    assert "more often" not in page
+    hired = {"sex": rows["sex"], "p": (rows["p"] > 0).astype(int)}
+    assert "more often" in eh.audit_predictions(hired, y_pred="p", groups="sex", units=False).to_html()

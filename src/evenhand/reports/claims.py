@@ -145,7 +145,9 @@ def _forest(fact: Fact, scene: Scene, most: int) -> Part | None:
         share = scene.rates.get((phrase_of(f, scene.audit).rate, f.estimate.reference))
         drawn = empty_strip(f.tolerance, contrast, axis)
         last = {"group": tell(rows[0], scene).reference, "counts": _share(share), "strip": drawn}
-    direction = {"ratio": ("less often", "more often")}.get(contrast, ("lower", "higher"))
+    how_often = "often" in phrase_of(f, scene.audit).say
+    other = ("smaller", "larger") if contrast == "ratio" else ("lower", "higher")
+    direction = ("less often", "more often") if how_often else other
     return {
         "rows": shown[:OPEN_ROWS],
         "folded": shown[OPEN_ROWS:],
