@@ -231,7 +231,7 @@ def test_our_own_table_of_the_law_is_read_back(tmp_path: Path, capsys: pytest.Ca
     given = written(tmp_path, rows, "rows.csv")
     assert run(["predictions", str(given), "--y-pred", "pred", "--group", "sex", "--law", "ll144", "--out", str(out)]) == 0  # fmt: skip
     again = tmp_path / "again"
-    assert run(["predictions", "--published", str(out / "ll144-sex.csv"), "--out", str(again)]) == 0
+    assert run(["predictions", "--published", str(out / "ll144-sex.csv"), "--out", str(again), "-v"]) == 0
     assert "within its rounding" in " ".join(capsys.readouterr().out.split())
     first = eh.Result.from_json(again / "result.json")
     assert run(["run", str(again / "audit.toml")]) == 0

@@ -228,7 +228,10 @@ def _probabilities(given: list[str] | None) -> dict[str, dict[str, str]]:
     return found
 
 
-PRINTED = ("notebook-2022 ", "published ", "ll144 ", "four-fifths ", "suggested thresholds by ")
+PRINTED = (
+    *("notebook-2022 ", "published ", "ll144 ", "four-fifths ", "suggested thresholds by "),
+    *("worst subgroup over features", "thresholds by ", "cost of thresholds by ", "changes, "),
+)
 
 
 def tables(result: Result) -> list[str]:
