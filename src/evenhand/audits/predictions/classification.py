@@ -25,6 +25,7 @@ from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
 from evenhand.audits.predictions.searched.frontier import add_frontier
 from evenhand.audits.predictions.searched.worst import worst_of_labels
 from evenhand.audits.predictions.sources import Source
+from evenhand.audits.predictions.units import needs_groups
 from evenhand.measures.classification import ACCURACY, BASE, FPR, ROWS, SELECTED, TPR
 from evenhand.measures.contrasts import rate_gap
 
@@ -42,6 +43,7 @@ def labels(given: Input, declared: Declared, analysis: Analysis, options: Option
     classification(found.only(options.crossing), declared, analysis, measures=options.measures, period=period)
     add_absent(found.source.absent, declared, analysis)
     if options.frontier:
+        needs_groups(given.named, "a frontier of thresholds")
         if given.large is not None:
             raise given.not_streamed("the frontier of thresholds (--frontier)")
         add_frontier(given.rows(labels=True), declared, analysis, options)

@@ -38,6 +38,7 @@ from evenhand.audits.predictions.practice.unlabelled import add_unlabelled
 from evenhand.audits.predictions.ranking import ranked_lists
 from evenhand.audits.predictions.searched.worst import worst_of_numbers
 from evenhand.audits.predictions.sources import Compared, Numbers, Source
+from evenhand.audits.predictions.units import needs_groups
 from evenhand.measures.ranking import exposure
 
 TINY = 5
@@ -50,6 +51,8 @@ def numbers(
     out."""
     named, notebook, law = given.named, is_notebook(options.measures), options.law
     say_task(analysis, named, options, task)
+    if notebook:
+        needs_groups(named, "the notebook's table")
     if given.large is not None and (notebook or task == "ranking"):
         raise given.not_streamed("the notebook's table" if notebook else "a ranking")
     counts = {}

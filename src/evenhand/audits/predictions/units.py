@@ -89,6 +89,7 @@ def check_chances(roles: Roles, *, crossing: bool) -> None:
         "groups (--group)": roles.groups,
         "continuous attributes": roles.continuous,
         "ranked lists": roles.lists,
+        "a search (--search)": roles.search,
     }
     other = [name for name, given in beside.items() if given is not None and np.size(np.asarray(given)) > 0]
     if other or len(asked) > 1:
@@ -111,6 +112,21 @@ def check_chances(roles: Roles, *, crossing: bool) -> None:
             "probabilities",
             f"the chances of {name} are those of at least two groups, which add up to 1 in each row",
             given=dict(columns),
+        )
+
+
+def needs_groups(named: Named, what: str) -> None:
+    """What counts people group by group cannot be made of chances.
+
+    Raises:
+        UsageError: `probabilities`.
+    """
+    if named.chances:
+        raise UsageError(
+            "probabilities",
+            f"{what} needs to know who is of which group",
+            given=f"chances of {named.groups[0]}",
+            expected="groups= (--group)",
         )
 
 
