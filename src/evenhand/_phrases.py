@@ -111,6 +111,21 @@ PHRASES: Mapping[str, Phrase] = {
     "correlation with predictions": Phrase(
         "predictions", "the correlation of {G} with the predictions was {signed}", contrast="correlation"
     ),
+    "attribute flip of decisions": Phrase(
+        "the same people as another group",
+        "as {G} instead of {R}, all else as it is, the same people {did} {more} often, by {v} points",
+        "points",
+    ),
+    "attribute flip of predictions": Phrase(
+        "the same people as another group",
+        "as {G} instead of {R}, all else as it is, the same people were predicted {v} {higher}",
+    ),
+    "nearest-neighbour gap of decisions": Phrase(
+        "nearest neighbours", "{G} {did} {more} often than the nearest {R}, by {v} points", "points"
+    ),
+    "nearest-neighbour gap of predictions": Phrase(
+        "nearest neighbours", "{G} were predicted {v} {higher} than the nearest {R}"
+    ),
     "mean bias amplification": Phrase(
         "ties of things to groups", "outputs tied things to groups {v} points {more} than {null}", "points"
     ),

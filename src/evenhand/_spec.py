@@ -81,7 +81,9 @@ class Spec:
             from evenhand.subjects import subject
 
             arguments["subject"] = subject(arguments.get("subject", ""), **self.subject)
-        if "features" in arguments:  # only a fitted model is asked with features, and a file can only name it
+        if (
+            "features" in arguments and "y_pred" in arguments
+        ):  # only a fitted model is asked with features, and a file can only name it
             from evenhand.subjects.python import named
 
             arguments["y_pred"] = named(arguments["y_pred"])

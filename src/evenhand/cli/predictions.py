@@ -134,12 +134,38 @@ def predictions(
             " scored above the median), rate and impact ratio. May be repeated."
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        Option(
+            help='A fitted model instead of its predictions: a .skops or .onnx file, or "module:attr". It is'
+            " asked again with the attribute of another group."
+        ),
+    ] = None,
     features: Annotated[
         list[str] | None,
         Option(
             help="Columns that a fitted model is asked with, where it does not name its own. May be repeated."
         ),
     ] = None,
+    proxies: Annotated[
+        list[str] | None,
+        Option(
+            "--proxy",
+            help="Columns that stand for a group, and change with it where a model is asked again. May be"
+            " repeated.",
+        ),
+    ] = None,
+    trusted: Annotated[
+        list[str] | None,
+        Option(help="Further type names that a .skops file may contain. May be repeated."),
+    ] = None,
+    trust_pickle: Annotated[
+        bool,
+        Option(
+            "--trust-pickle",
+            help="Open a .pkl or .joblib file as the model, which runs whatever code it holds.",
+        ),
+    ] = False,
     probabilities: Annotated[
         list[str] | None,
         Option(
@@ -231,6 +257,7 @@ def _probabilities(given: list[str] | None) -> dict[str, dict[str, str]]:
 PRINTED = (
     *("notebook-2022 ", "published ", "ll144 ", "four-fifths ", "suggested thresholds by "),
     *("worst subgroup over features", "thresholds by ", "cost of thresholds by ", "changes, "),
+    *("attribute flips of ", "nearest neighbours of "),
 )
 
 

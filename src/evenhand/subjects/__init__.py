@@ -126,7 +126,8 @@ def versioned(spec: str | Callable[..., Any] | Subject, version: str | None) -> 
     return Versioned(subject=chosen, version=version)
 
 
-def _built_in(name: str, options: dict[str, Any]) -> Subject:
+def check_extra(name: str) -> None:
+    """UsageError (`missing-extra`) where the package that a subject needs is not installed."""
     package, extra = EXTRAS.get(name, ("", ""))
     if package and importlib.util.find_spec(package) is None:
         raise UsageError(
@@ -136,6 +137,10 @@ def _built_in(name: str, options: dict[str, Any]) -> Subject:
             expected=f"the package {package}",
             hint=f"pip install 'evenhand[{extra}]'",
         )
+
+
+def _built_in(name: str, options: dict[str, Any]) -> Subject:
+    check_extra(name)
     module, _, attribute = SUBJECTS[name].partition(":")
     factory = getattr(importlib.import_module(module), attribute)
     try:

@@ -52,17 +52,8 @@ def onnx(
         prepare: ``"module:attr"`` of a callable that turns texts into the numbers the graph takes.
         names: score names of the columns.
     """
-    import onnxruntime
-
     file = Path(path)
-    if not file.is_file():
-        raise DataError("no-such-file", "there is no such file", given=file)
-    try:
-        session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises its own kinds for a damaged file
-        raise DataError(
-            "unreadable-file", f"the file is no ONNX model: {str(error)[:200]}", given=file
-        ) from error
+    session = session_of(file)
     outputs = [item.name for item in session.get_outputs()]
     likely = [name for name in outputs if "prob" in name.lower() or "score" in name.lower()]
     chosen = output or (likely or outputs)[-1]
@@ -90,3 +81,21 @@ def onnx(
         names=tuple(names) if names else None,
         reuse="always" if prepared is None else prepared.traits.reuse,
     )
+
+
+def session_of(file: Path) -> Any:
+    """A graph, ready to run on this machine's processor.
+
+    Raises:
+        DataError: `no-such-file`, `unreadable-file`.
+    """
+    import onnxruntime
+
+    if not file.is_file():
+        raise DataError("no-such-file", "there is no such file", given=file)
+    try:
+        return onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises its own kinds for a damaged file
+        raise DataError(
+            "unreadable-file", f"the file is no ONNX model: {str(error)[:200]}", given=file
+        ) from error

@@ -16,6 +16,10 @@ import numpy as np
 from evenhand._errors import DataError, UsageError
 from evenhand._model import Replies
 
+OPTIONS = ("--option trust_pickle=true", "--option trusted=NAME,NAME")
+HARMLESS = ("numpy.dtype",)
+"""Types that skops does not trust by itself, and that run nothing: encoders of levels hold them."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SklearnModel:
@@ -51,19 +55,7 @@ def sklearn(*, path: str, trust_pickle: bool = False, trusted: Sequence[str] | s
             not trusted.
     """
     file = Path(path)
-    if not file.is_file():
-        raise DataError("no-such-file", "there is no such file", given=file)
-    digest = hashlib.blake2b(file.read_bytes(), digest_size=8).hexdigest()
-    pickled = file.suffix.lower() in {".pkl", ".pickle", ".joblib"}
-    if pickled and not trust_pickle:
-        raise UsageError(
-            "pickle-not-trusted",
-            "a pickle runs code when it is opened",
-            given=file,
-            expected="a .skops file (skops.io.dump(model, path))",
-            hint="if you made this file yourself: --option trust_pickle=true",
-        )
-    model = _unpickled(file) if pickled else _from_skops(file, trusted)
+    model = model_of(file, trusted=trusted, trust_pickle=trust_pickle, said=OPTIONS)
     if not hasattr(model, "predict"):
         raise DataError(
             "not-a-model",
@@ -71,7 +63,31 @@ def sklearn(*, path: str, trust_pickle: bool = False, trusted: Sequence[str] | s
             given=type(model).__name__,
             expected="an object with predict",
         )
+    digest = hashlib.blake2b(file.read_bytes(), digest_size=8).hexdigest()
     return SklearnModel(id=f"sklearn {file.name} {digest}", model=model)
+
+
+def model_of(file: Path, *, trusted: Sequence[str] | str, trust_pickle: bool, said: tuple[str, str]) -> Any:
+    """What a skops file holds, or a pickle that is trusted.
+
+    Args:
+        said: how a user says that a pickle is trusted, and further types are.
+
+    Raises:
+        DataError: `no-such-file`, `unreadable-file`. UsageError: `pickle-not-trusted`, `types-not-trusted`.
+    """
+    if not file.is_file():
+        raise DataError("no-such-file", "there is no such file", given=file)
+    pickled = file.suffix.lower() in {".pkl", ".pickle", ".joblib"}
+    if pickled and not trust_pickle:
+        raise UsageError(
+            "pickle-not-trusted",
+            "a pickle runs code when it is opened",
+            given=file,
+            expected="a .skops file (skops.io.dump(model, path))",
+            hint=f"if you made this file yourself: {said[0]}",
+        )
+    return _unpickled(file) if pickled else _from_skops(file, trusted, said[1])
 
 
 def _unpickled(file: Path) -> Any:
@@ -80,10 +96,10 @@ def _unpickled(file: Path) -> Any:
     return joblib.load(file)
 
 
-def _from_skops(file: Path, trusted: Sequence[str] | str) -> Any:
+def _from_skops(file: Path, trusted: Sequence[str] | str, said: str) -> Any:
     import skops.io as sio
 
-    allowed = trusted.split(",") if isinstance(trusted, str) else list(trusted)
+    allowed = [*HARMLESS, *(trusted.split(",") if isinstance(trusted, str) else trusted)]
     try:
         unknown = [name for name in sio.get_untrusted_types(file=file) if name not in allowed]
         if unknown:
@@ -91,7 +107,7 @@ def _from_skops(file: Path, trusted: Sequence[str] | str) -> Any:
                 "types-not-trusted",
                 "the file holds types that are not trusted",
                 given=", ".join(unknown),
-                hint="look at them, then: --option trusted=NAME,NAME",
+                hint=f"look at them, then: {said}",
             )
         return sio.load(file, trusted=allowed)
     except UsageError:

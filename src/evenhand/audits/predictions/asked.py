@@ -12,7 +12,7 @@ from evenhand._errors import DataError, UsageError
 from evenhand._vocabulary import Positive
 from evenhand.audits.predictions.class_cells import MOST_LABELS
 from evenhand.audits.predictions.roles import Named
-from evenhand.measures import classification, regression
+from evenhand.measures import attribute_flip, classification, regression
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,6 +86,8 @@ def tolerances(given: Mapping[str, Any] | None, task: Task) -> dict[str, Any]:
     merged: dict[str, Any] = {
         r.tolerance_name: r.tolerance if r.judged else None for r in rows if r.tolerance is not None
     }
+    flip = attribute_flip.LABELS if task == "classification" else attribute_flip.NUMBERS
+    merged[flip.name] = flip.tolerance
     if given is not None and not isinstance(given, Mapping):
         raise UsageError(
             "bad-tolerance",

@@ -12,7 +12,7 @@ from typing import Any
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared, named_primary
 from evenhand._judge import Correction
-from evenhand._provenance import provenance, tells_its_call
+from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
 from evenhand._vocabulary import Positive
 from evenhand.audits.predictions.asked import (
@@ -32,6 +32,8 @@ from evenhand.audits.predictions.asked import (
     tolerances,
 )
 from evenhand.audits.predictions.classification import labels
+from evenhand.audits.predictions.diagnosed.asking import ModelAtHand, ask
+from evenhand.audits.predictions.diagnosed.sections import diagnose
 from evenhand.audits.predictions.inputs import Input, from_user
 from evenhand.audits.predictions.practice.law import check_law
 from evenhand.audits.predictions.published.tables import Published, published_tables, read_all
@@ -48,6 +50,7 @@ from evenhand.audits.predictions.roles import (
     Units,
 )
 from evenhand.stats.interval import check_level
+from evenhand.subjects.tabular import Tabular
 
 QUANTILES = (0.9, 0.8, 0.5)
 
@@ -79,7 +82,11 @@ def audit_predictions(
     top: int | None = None,
     first: First = "highest",
     published: Any = None,
+    model: Any = None,
     features: Sequence[str] | None = None,
+    proxies: Sequence[str] = (),
+    trusted: Sequence[str] = (),
+    trust_pickle: bool = False,
     probabilities: Chances | None = None,
     missing: Missing = "drop",
     min_group: int = 1,
@@ -141,7 +148,16 @@ def audit_predictions(
             categories. Rates, ratios and totals are recomputed, every mismatch is named, and intervals,
             tests and the bounds for people of unknown category are added. `groups`, `count` and `y_pred` may
             name the columns of categories, applicants and selected.
+        model: a fitted model instead of its predictions: a .skops or .onnx file, or "module:attr". It is
+            asked for the rows of `data`, and again with the attribute of another group: an attribute-flip
+            diagnostic. Each person is also held against the nearest one of another group, and it is shown
+            how well each feature tells the group. In Python also the object itself, with ``predict``, or a
+            function from a frame to predictions.
         features: columns that a fitted model is asked with, where it does not name its own.
+        proxies: columns that stand for a group, and change with it where a model is asked again. Their
+            values are those of the nearest person of the other group.
+        trusted: further type names that a .skops file may contain.
+        trust_pickle: open a .pkl or .joblib file as the model, which runs whatever code it holds.
         probabilities: chances of each group, where groups are known by chances only, e.g. of race by name
             and address. ``{"race": {"white": "p_white", "black": "p_black"}}``: group → column of numbers
             that add up to 1 in each row; given instead of `groups`.
@@ -213,7 +229,8 @@ def audit_predictions(
         probabilities=probabilities or {},
     )
     _check(options, roles, published)
-    given, chosen = _given(published, data, roles, intake, options, task)
+    at_hand, roles = ask(model, data, roles, proxies, trusted=trusted, trust_pickle=trust_pickle)
+    given, chosen = _given(published, at_hand.table if at_hand else data, roles, intake, options, task)
     declared = Declared(
         reference=references(reference, given.named),
         tolerance=tolerances(tolerance, chosen),
@@ -222,15 +239,14 @@ def audit_predictions(
         correction=correction,
         seed=seed,
     )
-    counts = _counted(given, declared, analysis, options, chosen)
+    counts = _counted(given, declared, analysis, options, chosen, at_hand)
     declared.check_primary(analysis.claimed)
-    told = _told(given, chosen, options, declared)
     return analysis.result(
         audit="predictions",
-        title=_title(data, y_pred, given),
+        title=_title(data, y_pred if at_hand is None else at_hand.model, given),
         counts=counts,
         correction=correction,
-        provenance=provenance(audit_predictions, told, data=_digests(data, given)),
+        provenance=_provenance(data, model, given, _told(given, chosen, options, declared)),
     )
 
 
@@ -263,7 +279,12 @@ def _beyond_counts(task: Task, options: Options, intake: Intake) -> bool:
 
 
 def _counted(
-    given: Input | Published, declared: Declared, analysis: Analysis, options: Options, task: Task
+    given: Input | Published,
+    declared: Declared,
+    analysis: Analysis,
+    options: Options,
+    task: Task,
+    at_hand: ModelAtHand | None,
 ) -> dict[str, int]:
     """Everything that is found; rows read, used and left out."""
     if isinstance(given, Published):
@@ -272,6 +293,8 @@ def _counted(
         counts = labels(given, declared, analysis, options)
     else:
         counts = numbers(given, declared, analysis, options, task=task)
+    if at_hand is not None:
+        diagnose(at_hand, given, declared, analysis, options, task)
     say_bootstrap(analysis, given.named, options, task)
     return counts
 
@@ -290,17 +313,22 @@ def _told(given: Input | Published, task: Task, options: Options, declared: Decl
     }
 
 
-def _digests(data: Any, given: Input | Published) -> dict[str, str]:
-    return given.digests() if isinstance(given, Published) else {"table": given.digest(data)}
+def _provenance(data: Any, model: Any, given: Input | Published, told: Mapping[str, Any]) -> dict[str, Any]:
+    digests = given.digests() if isinstance(given, Published) else {"table": given.digest(data)}
+    if isinstance(model, str | os.PathLike) and Path(model).is_file():
+        digests["model"] = digest_of(model)
+    return provenance(audit_predictions, told, data=digests)
 
 
-def _title(data: Any, y_pred: Column | Fitted | None, given: Input | Published) -> str:
+def _title(data: Any, y_pred: Column | Fitted | Tabular | None, given: Input | Published) -> str:
     """What is compared, of what, by what."""
     if isinstance(given, Published):
         return given.title
     named = given.named
     who = Path(data).name if isinstance(data, str | os.PathLike) else "a table"
-    if isinstance(y_pred, Fitted):
+    if isinstance(y_pred, Tabular):
+        who = y_pred.name
+    elif isinstance(y_pred, Fitted):
         who = type(y_pred).__name__
     what = "predictions" if named.y_pred == "y_pred" else named.y_pred
     return f"{what} of {who} by {', '.join((*named.groups, *named.continuous))}"

@@ -16,7 +16,7 @@ from evenhand.audits.predictions.claims import label_claims
 from evenhand.audits.predictions.class_cells import ClassCell, Labelled
 from evenhand.audits.predictions.class_exhibits import add_classification, add_conditional
 from evenhand.audits.predictions.continuous import add_continuous
-from evenhand.audits.predictions.inputs import Input
+from evenhand.audits.predictions.inputs import Input, not_streamed
 from evenhand.audits.predictions.practice.absent import add_absent
 from evenhand.audits.predictions.practice.periods import over_time
 from evenhand.audits.predictions.practice.selection import law_of_labels
@@ -45,7 +45,7 @@ def labels(given: Input, declared: Declared, analysis: Analysis, options: Option
     if options.frontier:
         needs_groups(given.named, "a frontier of thresholds")
         if given.large is not None:
-            raise given.not_streamed("the frontier of thresholds (--frontier)")
+            raise not_streamed("the frontier of thresholds (--frontier)")
         add_frontier(given.rows(labels=True), declared, analysis, options)
     if given.named.search:
         for name in found.compared:

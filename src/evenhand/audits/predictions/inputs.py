@@ -109,14 +109,6 @@ class Input:
     def _over_passes(self) -> Intake:
         return replace(self.intake, progress=_over_passes(self.intake.progress))
 
-    def not_streamed(self, what: str) -> UsageError:
-        """The error of an audit that cannot be made of batches."""
-        return UsageError(
-            "streamed",
-            f"{what} needs all rows at once, and a file of this size is streamed",
-            hint="audit a sample of its rows",
-        )
-
     def counts(self, source: Source[Any]) -> dict[str, int]:
         """Rows read, used and left out."""
         return {"rows": source.used + source.left, "used": source.used, "left out": source.left}
@@ -134,6 +126,15 @@ class Input:
         return digest_of(data, self.table) if file or rows <= MOST_DIGEST else "not taken"
 
 
+def not_streamed(what: str) -> UsageError:
+    """The error of an audit that cannot be made of batches."""
+    return UsageError(
+        "streamed",
+        f"{what} needs all rows at once, and a file of this size is streamed",
+        hint="audit a sample of its rows",
+    )
+
+
 def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
     """Rows in memory, or a large file whose roles are all names of its columns; see `gather`.
 
@@ -145,15 +146,15 @@ def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
     if large is not None and _plain(roles):
         made = Input(named=_names(large, roles), table=None, large=large, intake=intake)
         if roles.continuous:
-            raise made.not_streamed("a continuous attribute")
+            raise not_streamed("a continuous attribute")
         if unit_of(roles.units, large.columns) is not None:
-            raise made.not_streamed("an audit of units (--unit)")
+            raise not_streamed("an audit of units (--unit)")
         if roles.search != ():
-            raise made.not_streamed("a search for subgroups (--search)")
+            raise not_streamed("a search for subgroups (--search)")
         if roles.count is not None:
-            raise made.not_streamed("a table of counts (--count)")
+            raise not_streamed("a table of counts (--count)")
         if roles.probabilities:
-            raise made.not_streamed("an audit by chances of groups (--probability)")
+            raise not_streamed("an audit by chances of groups (--probability)")
         return made
     whole, named = gather(data, roles, everything=True)
     if named.count is not None:

@@ -26,7 +26,7 @@ from evenhand.audits.predictions.bootstrap import add_bootstrap
 from evenhand.audits.predictions.cells import Cell, all_others
 from evenhand.audits.predictions.claims import number_claims, number_measures
 from evenhand.audits.predictions.continuous import add_continuous
-from evenhand.audits.predictions.inputs import Input
+from evenhand.audits.predictions.inputs import Input, not_streamed
 from evenhand.audits.predictions.practice.absent import add_absent
 from evenhand.audits.predictions.practice.actual import say_actual_gap
 from evenhand.audits.predictions.practice.notebook import add_notebook
@@ -54,7 +54,7 @@ def numbers(
     if notebook:
         needs_groups(named, "the notebook's table")
     if given.large is not None and (notebook or task == "ranking"):
-        raise given.not_streamed("the notebook's table" if notebook else "a ranking")
+        raise not_streamed("the notebook's table" if notebook else "a ranking")
     counts = {}
     plain = not notebook and named.lists is None
     if named.groups and (plain or law is not None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
@@ -13,6 +14,7 @@ from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
 from evenhand._model import FloatArray
 from evenhand._table import expanded, read_table, require
+from evenhand.subjects.tabular import Tabular, tabular
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -311,23 +313,43 @@ def _predicted(
     """Ask a fitted model for the rows of `data`; the probabilities of its classes too where it has two."""
     if table is None:
         raise UsageError("no-data", "a fitted model needs the rows to predict", expected="data=")
-    own = getattr(model, "feature_names_in_", None)
-    names = list(roles.features if roles.features is not None else () if own is None else own)
+    asked = tabular(model)
+    predicted, chances = asked.answers(frame_of(data, table, features_of(asked, roles.features, table)))
+    return predicted, chances if roles.y_score is None else roles.y_score
+
+
+def features_of(model: Tabular, given: Sequence[str] | None, table: pa.Table) -> tuple[str, ...]:
+    """The columns that a model is asked with: named, or those that it was fitted on.
+
+    Raises:
+        UsageError: `no-features`. DataError: `missing-column`.
+    """
+    names = tuple(given if given is not None else model.names or ())
     if not names:
         raise UsageError(
             "no-features",
             "the model does not say which columns it was fitted on",
-            expected="features=[…], in the order of the fit",
+            expected="features= (--features), in the order of the fit",
             available=table.column_names,
         )
     for name in names:
         require(table, name)
-    frame = data[names] if hasattr(data, "iloc") else table.select(names).to_pandas()
-    if own is None:
-        frame = frame.to_numpy()
-    predicted, y_score = np.asarray(model.predict(frame)), roles.y_score
-    if y_score is None and hasattr(model, "predict_proba"):
-        chances = np.asarray(model.predict_proba(frame))
-        if chances.ndim == 2 and chances.shape[1] == 2:
-            y_score = chances
-    return predicted, y_score
+    return names
+
+
+def frame_of(data: Any, table: pa.Table, names: Sequence[str]) -> Any:
+    """The columns of a table as the frame that a model takes; a pandas frame keeps its types.
+
+    Raises:
+        UsageError: `missing-extra` without pandas.
+    """
+    if hasattr(data, "iloc"):
+        return data[list(names)]
+    if find_spec("pandas") is None:
+        raise UsageError(
+            "missing-extra",
+            "a model is asked with a frame, which needs a package that is not installed",
+            expected="the package pandas",
+            hint="pip install 'evenhand[frames]'",
+        )
+    return table.select(list(names)).to_pandas()

@@ -26,10 +26,10 @@ from evenhand.audits.predictions.searched.worst import halves
 from evenhand.measures.classification import ACCURACY, FPR, SELECTED, TPR
 from evenhand.measures.contrasts import counts_of
 from evenhand.stats.cutoffs import Cuts, cuts_of_equal_recall, most_accurate
-from evenhand.stats.interval import Inference, from_standard_error
-from evenhand.stats.moments import estimate, moments, moments_of_units
+from evenhand.stats.interval import Inference
+from evenhand.stats.paired import mean_change
 from evenhand.stats.practice import four_fifths
-from evenhand.stats.rates import clopper_pearson, wilson
+from evenhand.stats.rates import wilson
 
 FEWEST, FEWEST_POSITIVE = 50, 10
 """Rows, and positives among them, that a group needs in the first half for a threshold of its own."""
@@ -226,24 +226,8 @@ def _cost(half: Scored, decided: FloatArray, blind: FloatArray, level: float) ->
     """Accuracy minus that of one threshold, of the same people."""
     actual = half.columns["actual"]
     gained = (decided == actual).astype(float) - (blind == actual)
-    method = "paired difference of accuracies on the second half, t"
-    if not gained.any():
-        n = len(gained) if half.unit is None else len(np.unique(half.unit))
-        most = clopper_pearson(0, n, level=level).high
-        return Inference(
-            value=0.0,
-            low=-(most or 1.0),
-            high=most,
-            level=level,
-            method="nobody is decided otherwise: exact bound",
-        )
-    m = (
-        moments(gained[None], ["d"], half.weight)
-        if half.unit is None
-        else moments_of_units(gained[None], ["d"], half.unit, half.weight)
-    )
-    value, se = estimate(lambda t: t["d"], m)
-    return from_standard_error(value, se, df=max(m.n_effective - 1, 1), level=level, method=method)
+    found = mean_change(gained, weight=half.weight, unit=half.unit, level=level)
+    return found.with_(method=f"paired difference of accuracies on the second half: {found.method}")
 
 
 def _costs(
