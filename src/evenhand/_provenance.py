@@ -97,14 +97,24 @@ def digest_of(source: Any, table: Any = None) -> str:
     elif table is not None:
         for name in table.column_names:
             digest.update(name.encode())
-            column = table.column(name)
-            if str(column.type).startswith("dictionary<values=string,"):
-                column = column.cast(column.type.value_type)  # the values themselves are listed faster
-            text = "".join([f"{value!r}\0" for value in column.to_pylist()])
-            digest.update(text.encode("utf-8", "surrogatepass"))
+            digest.update(_as_text(table.column(name)))
     elif isinstance(source, Sequence) and not isinstance(source, str):
         for value in source:
             digest.update(f"{value}\0".encode("utf-8", "surrogatepass"))
     else:
         digest.update(str(source).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:16]
+
+
+def _as_text(column: Any) -> bytes:
+    """The values of a column as text: how long each is, then all of them."""
+    import numpy as np
+    import pyarrow as pa
+
+    try:
+        texts = column.cast(pa.large_string()).fill_null("\0null").combine_chunks()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, structures
+        return "".join([f"{value!r}\0" for value in column.to_pylist()]).encode("utf-8", "surrogatepass")
+    ends = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset :][: len(texts) + 1]
+    held = memoryview(texts.buffers()[2] or b"")[int(ends[0]) : int(ends[-1])]
+    return np.diff(ends).tobytes() + bytes(held)

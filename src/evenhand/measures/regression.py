@@ -64,19 +64,29 @@ def mean_squared_error(m: Means) -> Any:
     return m["yy"] - 2 * m["yp"] + m["pp"]
 
 
+ROUNDING = 1e-14
+"""Variance ÷ mean square that is no variance, but the rounding of sums."""
+
+
+def spread(square: Any, mean: Any) -> Any:
+    """Variance from a mean square and a mean; NaN where nothing varies."""
+    found = square - mean**2
+    return np.where(np.real(found) <= ROUNDING * np.real(square), np.nan, found)
+
+
 def correlation(m: Means) -> Any:
     """Pearson's r of y and ŷ."""
     top = m["yp"] - m["y"] * m["p"]
-    return top / ((m["yy"] - m["y"] ** 2) * (m["pp"] - m["p"] ** 2)) ** 0.5
+    return top / (spread(m["yy"], m["y"]) * spread(m["pp"], m["p"])) ** 0.5
 
 
 def slope(m: Means) -> Any:
     """Slope of the line y = a + b·ŷ."""
-    return (m["yp"] - m["y"] * m["p"]) / (m["pp"] - m["p"] ** 2)
+    return (m["yp"] - m["y"] * m["p"]) / spread(m["pp"], m["p"])
 
 
 def _r2(m: Means) -> Any:
-    return 1 - mean_squared_error(m) / (m["yy"] - m["y"] ** 2)
+    return 1 - mean_squared_error(m) / spread(m["yy"], m["y"])
 
 
 def cohen_d(a: Means, b: Means, n: float, m: float) -> Any:

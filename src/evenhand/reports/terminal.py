@@ -202,7 +202,8 @@ def bar(f: Finding, axis: Ruler, width: int) -> str:
     """The interval in characters: ``·`` tolerance, ``│`` null, ``─`` interval, ``●`` estimate; empty without
     one."""
     e = f.estimate
-    if e.value is None:
+    ends = deciding(f)
+    if e.value is None or (ends == (None, None) and f.tolerance is None):
         return ""
 
     def column(value: float) -> int:
@@ -217,7 +218,6 @@ def bar(f: Finding, axis: Ruler, width: int) -> str:
         low, high = (min(max(b, axis.low), axis.high) for b in f.tolerance)
         cells[column(low) : column(high) + 1] = "·" * (column(high) - column(low) + 1)
     cells[column(null_of(f.estimate.contrast))] = "│"
-    ends = deciding(f)
     if ends != (None, None):
         low = axis.low if ends[0] is None else ends[0]
         high = axis.high if ends[1] is None else ends[1]

@@ -69,6 +69,8 @@ def interval_words(finding: Finding) -> str:
     ends = deciding(finding)
     edges = (null_of(e.contrast), *(b for b in finding.tolerance or () if math.isfinite(b)))
     value, low, high = alike(e.value, *ends, edges=edges)
+    if ends == (None, None) and finding.verdict is None and not e.why_not:
+        return value  # described, and nobody asked for an interval
     if ends == (None, None):
         return f"{value} (no interval{': ' + visible(e.why_not) if e.why_not else ''})"
     return f"{value} ({level_words(deciding_level(finding))} interval {low or '−∞'} to {high or '∞'})"
@@ -89,6 +91,8 @@ def comparison(finding: Finding) -> str:
     attribute, group, reference = spoken(e.group, e.reference, finding.family)
     if attribute and e.reference != reference:
         return f"{visible(attribute)}: {visible(group)} against {visible(reference)}{where}"
+    if e.reference == "none":
+        return f"{visible(e.group)}{where}"
     return f"{visible(e.group)} against {visible(e.reference)}{where}"
 
 

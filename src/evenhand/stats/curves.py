@@ -85,10 +85,34 @@ def _reach(replicates: FloatArray, level: float) -> tuple[FloatArray, float]:
     return spread, float(np.nanquantile(largest, level))
 
 
-def pass_curve(a: Scores, b: Scores, *, level: float = 0.95, seed: int = 0) -> PassCurve:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DrawnPair:
+    """Two sides at common thresholds, as they are and drawn anew.
+
+    Args:
+        thresholds: (T,). group, reference: (`DRAWS`, T) shares above each, under Poisson weights.
+    """
+
+    thresholds: FloatArray
+    group: FloatArray
+    reference: FloatArray
+
+    @classmethod
+    def of(cls, a: Scores, b: Scores, *, seed: int = 0) -> DrawnPair:
+        """Drawn from their counts between neighbouring thresholds."""
+        t, rng = _thresholds(a, b), np.random.default_rng(seed)
+        return cls(thresholds=t, group=_resampled(a, t, DRAWS, rng), reference=_resampled(b, t, DRAWS, rng))
+
+
+def pass_curve(
+    a: Scores, b: Scores, *, level: float = 0.95, seed: int = 0, drawn: DrawnPair | None = None
+) -> PassCurve:
     """The adverse-impact ROC: P(a > t) against P(b > t).
 
     The band holds for the whole curve: the group's share at the reference's shares, resampling both groups.
+
+    Args:
+        drawn: the two drawn anew with this seed, where that is at hand.
 
     >>> grid = np.arange(100.0)
     >>> one = Scores(values=grid, weight=np.ones(100), weight2=np.ones(100), n=100)
@@ -97,12 +121,11 @@ def pass_curve(a: Scores, b: Scores, *, level: float = 0.95, seed: int = 0) -> P
     True
     """
     check_level(level)
-    t = _thresholds(a, b)
+    drawn = drawn or DrawnPair.of(a, b, seed=seed)
+    t, group, reference = drawn.thresholds, drawn.group, drawn.reference
     one, two = a.share_above(t), b.share_above(t)
     if len(t) < 2:
         return PassCurve(thresholds=t, reference=two, group=one, low=one, high=one)
-    rng = np.random.default_rng(seed)
-    group, reference = _resampled(a, t, DRAWS, rng), _resampled(b, t, DRAWS, rng)
     ends = np.array([0.0]), np.array([1.0])
     moved = np.array(
         [
@@ -122,9 +145,14 @@ def pass_curve(a: Scores, b: Scores, *, level: float = 0.95, seed: int = 0) -> P
     )
 
 
-def impact_curve(a: Scores, b: Scores, *, level: float = 0.95, seed: int = 0) -> ImpactCurve:
+def impact_curve(
+    a: Scores, b: Scores, *, level: float = 0.95, seed: int = 0, drawn: DrawnPair | None = None
+) -> ImpactCurve:
     """Impact ratio P(a > t)/P(b > t) at every threshold with enough people, band simultaneous on the log
     scale.
+
+    Args:
+        drawn: the two drawn anew with this seed, where that is at hand.
 
     >>> grid = np.arange(100.0)
     >>> one = Scores(values=grid, weight=np.ones(100), weight2=np.ones(100), n=100)
@@ -133,7 +161,8 @@ def impact_curve(a: Scores, b: Scores, *, level: float = 0.95, seed: int = 0) ->
     (1.0, True)
     """
     check_level(level)
-    t = _thresholds(a, b)
+    drawn = drawn or DrawnPair.of(a, b, seed=seed)
+    t = drawn.thresholds
     one, two = a.share_above(t), b.share_above(t)
     both = (one * a.total + two * b.total) / (a.total + b.total)
     fewest = min(a.n_effective, b.n_effective)
@@ -142,9 +171,8 @@ def impact_curve(a: Scores, b: Scores, *, level: float = 0.95, seed: int = 0) ->
     empty = np.empty(0)
     if not len(t):
         return ImpactCurve(thresholds=empty, ratio=empty, low=empty, high=empty, selected=empty)
-    rng = np.random.default_rng(seed)
     with np.errstate(divide="ignore", invalid="ignore"):
-        moved = np.log(_resampled(a, t, DRAWS, rng)) - np.log(_resampled(b, t, DRAWS, rng))
+        moved = np.log(drawn.group[:, judged]) - np.log(drawn.reference[:, judged])
     centre = np.log(one / two)
     moved = np.where(np.isfinite(moved), moved - centre, np.nan)
     spread, reach = _reach(moved, level)

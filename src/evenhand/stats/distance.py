@@ -10,10 +10,10 @@ from evenhand.stats.histogram import Scores
 from evenhand.stats.interval import Inference, check_level, quantile
 
 MOST_ROWS = 1500
-PIECES = 512
-"""Pieces of equal mass in which distributions are redrawn: they lose nothing that an interval or a p-value
-shows."""
-MOST_COUNTED = 10_000
+PIECES = 256
+"""Pieces in which distributions are redrawn, half of them of equal mass, half of equal noise, ∫√(F(1 − F)):
+of mass alone a long tail would be one piece, and what chance does there lost."""
+MOST_COUNTED = 1_000
 """Rows of each group up to which they are redrawn as counts; beyond, as the normal process that counts tend
 to."""
 FEWEST = 10
@@ -96,15 +96,19 @@ def wasserstein_test(a: Scores, b: Scores, *, seed: int, draws: int = 499, level
 
 
 def _pieces(a: Scores, b: Scores) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
-    """(where each piece begins, its share of each group): the distinct scores, or `PIECES` pieces of equal
-    mass."""
+    """(where each piece begins, its share of each group): the distinct scores, or `PIECES` pieces."""
     pooled = a.weight + b.weight
     some = pooled > 0
     values, share = a.values[some], pooled[some] / pooled.sum()
     starts = np.arange(len(values))
     if len(values) > PIECES:
-        edges = np.searchsorted(np.cumsum(share), np.linspace(0, 1, PIECES + 1)[1:-1])
-        starts = np.unique(np.concatenate([[0], edges]))
+        below = np.cumsum(share)
+        noise = np.append(
+            0.0, np.cumsum(np.sqrt(np.maximum(below * (1 - below), 0.0))[:-1] * np.diff(values))
+        )
+        even = np.linspace(0, 1, PIECES // 2 + 1)[1:-1]
+        edges = [np.searchsorted(below, even), np.searchsorted(noise, even * noise[-1])]
+        starts = np.unique(np.concatenate([[0], *edges]))
     one, two = (np.add.reduceat(s.weight[some], starts) / s.total for s in (a, b))
     return values[starts], (one, two)
 

@@ -50,7 +50,6 @@ from evenhand.audits.predictions.roles import (
     Units,
 )
 from evenhand.stats.interval import check_level
-from evenhand.subjects.tabular import Tabular
 
 QUANTILES = (0.9, 0.8, 0.5)
 
@@ -243,7 +242,7 @@ def audit_predictions(
     declared.check_primary(analysis.claimed)
     return analysis.result(
         audit="predictions",
-        title=_title(data, y_pred if at_hand is None else at_hand.model, given),
+        title=_title(data, y_pred, at_hand, given),
         counts=counts,
         correction=correction,
         provenance=_provenance(data, model, given, _told(given, chosen, options, declared)),
@@ -320,14 +319,16 @@ def _provenance(data: Any, model: Any, given: Input | Published, told: Mapping[s
     return provenance(audit_predictions, told, data=digests)
 
 
-def _title(data: Any, y_pred: Column | Fitted | Tabular | None, given: Input | Published) -> str:
+def _title(
+    data: Any, y_pred: Column | Fitted | None, at_hand: ModelAtHand | None, given: Input | Published
+) -> str:
     """What is compared, of what, by what."""
     if isinstance(given, Published):
         return given.title
     named = given.named
     who = Path(data).name if isinstance(data, str | os.PathLike) else "a table"
-    if isinstance(y_pred, Tabular):
-        who = y_pred.name
+    if at_hand is not None:
+        who = at_hand.model.name
     elif isinstance(y_pred, Fitted):
         who = type(y_pred).__name__
     what = "predictions" if named.y_pred == "y_pred" else named.y_pred

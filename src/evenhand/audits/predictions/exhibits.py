@@ -21,7 +21,7 @@ from evenhand.measures import regression as reg
 from evenhand.measures.contrasts import correlation_of, correlations, hits
 from evenhand.measures.regression import selected_term
 from evenhand.measures.row import Measure, compare
-from evenhand.stats.curves import ImpactCurve, impact_curve, no_adverse_impact_level, pass_curve
+from evenhand.stats.curves import ImpactCurve, DrawnPair, impact_curve, no_adverse_impact_level, pass_curve
 from evenhand.stats.interval import Inference, bounds
 from evenhand.stats.moments import estimate
 from evenhand.stats.practice import four_fifths
@@ -175,11 +175,13 @@ def curves(analysis: Analysis, cells: Sequence[Cell], reference: Cell, declared:
     impact: list[dict[str, Scalar]] = []
     known: dict[Label, ImpactCurve] = {}
     for c in [c for c in cells if c is not reference][:6]:
-        passed = pass_curve(c.scores, reference.scores, level=level, seed=seed)
+        sides = c.scores, reference.scores
+        drawn = DrawnPair.of(*sides, seed=seed)
+        passed = pass_curve(*sides, level=level, drawn=drawn)
         keep = np.unique(passed.reference, return_index=True)[1]  # one point for each place on the axis
         points = (passed.reference, passed.group, passed.low, passed.high, passed.thresholds)
         roc += _points(ROC, (column[keep] for column in points), str(c.label))
-        curve = impact_curve(c.scores, reference.scores, level=level, seed=seed)
+        curve = impact_curve(*sides, level=level, drawn=drawn)
         known[c.label] = curve
         band = (np.clip(side, *DRAWN) for side in (curve.low, curve.high))
         shown = (curve.thresholds, curve.ratio, curve.low, curve.high, curve.selected, *band)

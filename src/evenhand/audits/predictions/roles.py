@@ -14,10 +14,11 @@ from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
 from evenhand._model import FloatArray
 from evenhand._table import expanded, read_table, require
-from evenhand.subjects.tabular import Tabular, tabular
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from evenhand.subjects.tabular import Tabular
 
 Missing: TypeAlias = Literal["drop", "error", "group"]
 MISSING: tuple[Missing, ...] = ("drop", "error", "group")
@@ -313,6 +314,8 @@ def _predicted(
     """Ask a fitted model for the rows of `data`; the probabilities of its classes too where it has two."""
     if table is None:
         raise UsageError("no-data", "a fitted model needs the rows to predict", expected="data=")
+    from evenhand.subjects.tabular import tabular
+
     asked = tabular(model)
     predicted, chances = asked.answers(frame_of(data, table, features_of(asked, roles.features, table)))
     return predicted, chances if roles.y_score is None else roles.y_score

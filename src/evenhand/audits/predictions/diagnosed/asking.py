@@ -16,10 +16,11 @@ from evenhand._vocabulary import Vocabulary
 from evenhand.audits.predictions.batches import large_file
 from evenhand.audits.predictions.inputs import not_streamed
 from evenhand.audits.predictions.roles import Roles, features_of, frame_of
-from evenhand.subjects.tabular import Tabular, tabular
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from evenhand.subjects.tabular import Tabular
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +96,8 @@ def ask(
         raise UsageError("model-of-counts", f"a model is asked for one person a row, not for {what}")
     if large_file(data) is not None:
         raise not_streamed("a model that is asked again (--model)")
+    from evenhand.subjects.tabular import tabular
+
     table = read_table(data)
     asked = tabular(model, trusted=trusted, trust_pickle=trust_pickle)
     names = features_of(asked, roles.features, table)
