@@ -96,7 +96,7 @@ def test_a_stream_gives_the_findings_of_rows_in_memory(
         )
         for name in ("value", "low", "high"):
             if one.measure == "Wasserstein distance" and name != "value":
-                loose = {"abs": 0.01}  # its ends are drawn, in pieces that bins shift: 499 draws tell no more
+                loose = {"abs": 0.02}  # its ends are drawn, in pieces that bins shift: 499 draws tell no more
             expected, got = getattr(one, name), getattr(two, name)
             assert (got is None) == (expected is None), (one, two)
             assert got is None or got == pytest.approx(expected, **loose), one.measure

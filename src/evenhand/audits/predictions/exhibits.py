@@ -21,7 +21,7 @@ from evenhand.measures import regression as reg
 from evenhand.measures.contrasts import correlation_of, correlations, hits
 from evenhand.measures.regression import selected_term
 from evenhand.measures.row import Measure, compare
-from evenhand.stats.curves import ImpactCurve, DrawnPair, impact_curve, no_adverse_impact_level, pass_curve
+from evenhand.stats.curves import DrawnPair, ImpactCurve, impact_curve, no_adverse_impact_level, pass_curve
 from evenhand.stats.interval import Inference, bounds
 from evenhand.stats.moments import estimate
 from evenhand.stats.practice import four_fifths
