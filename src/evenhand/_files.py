@@ -142,8 +142,8 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
         raise DataError("cannot-write", said, given=folder) from error
 
 
-def write_whole(path: str | os.PathLike[str], text: str, *, private: bool = False) -> Path:
-    """`text` as the UTF-8 file `path`, complete or not at all; folders on the way are made.
+def write_whole(path: str | os.PathLike[str], held: str | bytes, *, private: bool = False) -> Path:
+    """`held` as the file `path` (text as UTF-8), complete or not at all; folders on the way are made.
 
     Args:
         private: a new file is for its owner alone (0600), as the journal beside it is.
@@ -153,7 +153,7 @@ def write_whole(path: str | os.PathLike[str], text: str, *, private: bool = Fals
     """
     target = Path(path)
     try:
-        _replace_file(target, text, private)
+        _replace_file(target, held.encode("utf-8") if isinstance(held, str) else held, private)
     except OSError as error:
         raise DataError(
             "cannot-write", f"the file cannot be written: {error.strerror or error}", given=target
@@ -161,16 +161,16 @@ def write_whole(path: str | os.PathLike[str], text: str, *, private: bool = Fals
     return target
 
 
-def _replace_file(target: Path, text: str, private: bool) -> None:
+def _replace_file(target: Path, held: bytes, private: bool) -> None:
     if target.exists() and not target.is_file():  # /dev/stdout and other devices have no rename
-        target.write_text(text, "utf-8", newline="")
+        target.write_bytes(held)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     draft = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:
-            out.write(text)
+        with os.fdopen(handle, "wb") as out:
+            out.write(held)
         draft.chmod(_mode(target, private))
         draft.replace(target)
     except BaseException:

@@ -18,6 +18,7 @@ from evenhand._json import parse, read
 from evenhand._record import Record, decode, encode
 
 if TYPE_CHECKING:
+    import altair
     import pandas
     import polars
 
@@ -93,6 +94,19 @@ class Result(Record):
         from evenhand.reports.csv import render
 
         return _deliver(render(self), path)
+
+    def plot(self, name: str = "forest") -> altair.Chart:
+        """A drawing as an Altair chart (extra ``plots``), which knows ``save("x.png")``, ``.svg``, ``.pdf``.
+
+        Args:
+            name: ``"forest"``, the judged claims as intervals; or the name of an exhibit that has a chart.
+
+        Raises:
+            UsageError: `missing-extra` without altair; `unknown-chart`, which lists the names there are.
+        """
+        from evenhand.reports.plot import altair_chart
+
+        return altair_chart(self, name)
 
     def __repr__(self) -> str:
         from evenhand.reports.words import brief

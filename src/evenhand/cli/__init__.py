@@ -24,7 +24,6 @@ ClickException: type[Any] = typer.BadParameter.__mro__[2]
 app = typer.Typer(
     name="evenhand",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Measures whether a machine-learning model treats people even-handedly.",
@@ -37,7 +36,7 @@ app = typer.Typer(
 
 KINDS = [kind for kind in AUDITS if find_spec(f"evenhand.cli.{kind.replace('-', '_')}")]
 """Audits with a command of their own, by the name of its module; every other one runs from an audit.toml."""
-COMMANDS = (*KINDS, "embeddings", "specs", "results", "journal", "about")
+COMMANDS = (*KINDS, "embeddings", "init", "specs", "results", "journal", "about")
 """The modules of this folder that add commands, in the order of the help."""
 
 for command in COMMANDS:

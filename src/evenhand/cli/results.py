@@ -1,4 +1,4 @@
-"""Commands that look at a result: report, check, compare."""
+"""Commands that look at a result: report, check, compare, pack, verify."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typer import Argument, Option
 from evenhand import reports
 from evenhand._changes import compare
 from evenhand._errors import UsageError
+from evenhand._evidence import pack, verify
 from evenhand._files import write_whole
 from evenhand._gate import check as gate
 from evenhand._gate import policy_of, told
@@ -29,6 +30,8 @@ def register(app: typer.Typer) -> None:
     app.command("check", epilog="Example: evenhand check result.json --fail-on disparity")(check)
     epilog = "Example: evenhand compare before/result.json after/result.json"
     app.command("compare", epilog=epilog)(compare_results)
+    app.command("pack", epilog="Example: evenhand pack out/result.json --to evidence.zip")(pack_result)
+    app.command("verify", epilog="Example: evenhand verify evidence.zip")(verify_path)
 
 
 ALIASES = {"text": "terminal"}
@@ -126,3 +129,24 @@ def compare_results(old: ResultFile, new: ResultFile) -> None:
         )
     if same:
         typer.echo(f"  {same} more with the same verdict and no change that is shown.")
+
+
+def pack_result(
+    result: ResultFile,
+    to: Annotated[Path, Option(help="The archive to write, .zip.")] = Path("evidence.zip"),
+    include: Annotated[
+        list[Path] | None, Option(help="A further file that goes along. May be repeated.")
+    ] = None,
+) -> None:
+    """Put a result, its page and tables, the call, hashes and a map of rules into one archive to hand on."""
+    written = pack(result, to, include=include or [])
+    typer.echo(f"Written: {written}")
+
+
+def verify_path(path: Annotated[Path, Argument(help="An evidence pack, or a result.json.")]) -> None:
+    """Exit with 1 where a pack or a result is not whole: a changed byte, a verdict that does not follow."""
+    found = verify(path)
+    for item in found:
+        typer.echo(f"{'ok' if item.holds else 'FAILED'}: {item.said}")
+    if not all(item.holds for item in found):
+        raise typer.Exit(1)

@@ -27,6 +27,14 @@ REPORTS: dict[str, Report] = {
     "json": Report("evenhand.reports.json:render", ".json", "The result again, in today's schema."),
     "junit": Report("evenhand.reports.junit:render", ".xml", "JUnit XML: a test case for each finding."),
     "markdown": Report("evenhand.reports.markdown:render", ".md", "GitHub-flavoured Markdown."),
+    "model-card": Report(
+        "evenhand.reports.model_card:render",
+        ".card.md",
+        "A model card's evaluation, with the metadata that Hugging Face reads.",
+    ),
+    "model-card-json": Report(
+        "evenhand.reports.model_card:render_json", ".card.json", "The same in Google's Model Card Toolkit."
+    ),
     "terminal": Report("evenhand.reports.terminal:render", ".txt", "For the terminal (the default)."),
 }
 """Name → its row. A new format is one module and one line here; the command line reads this table."""
@@ -54,8 +62,11 @@ def format_of(path: str | os.PathLike[str]) -> str:
     Raises:
         UsageError: no format has this ending.
     """
-    ending = Path(path).suffix.lower()
     endings = {row.suffix: name for name, row in REPORTS.items()}
+    suffixes = [s.lower() for s in Path(path).suffixes]
+    ending = next(
+        (e for e in ("".join(suffixes[-2:]), "".join(suffixes[-1:])) if e in endings), "".join(suffixes[-1:])
+    )
     if ending not in endings:
         raise UsageError(
             "unknown-report", "no report format has this ending", given=ending or path, available=endings

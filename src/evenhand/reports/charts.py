@@ -58,8 +58,11 @@ class Chart:
         return {**self.spec, "data": {"values": [dict(zip(names, row, strict=True)) for row in rows]}}
 
 
-def chart(exhibit: Exhibit, *, limit: int = 800) -> Chart | None:
+def chart(exhibit: Exhibit, *, limit: int = 800, alone: bool = False) -> Chart | None:
     """The drawing of an exhibit with at most `limit` rows; None for kinds that are not drawn by Vega-Lite.
+
+    Args:
+        alone: a single row is drawn too.
 
     Raises:
         UsageError: a channel is missing or names a column that is not there.
@@ -71,7 +74,9 @@ def chart(exhibit: Exhibit, *, limit: int = 800) -> Chart | None:
     >>> drawn.shown, drawn.of, drawn.vega_lite()["data"]["values"][0]
     (2, 2, {'c0': 1, 'c1': 0.5, 'c2': 'all'})
     """
-    if exhibit.chart not in CHARTS or len(exhibit) == 0 or nothing_to_draw(exhibit):
+    if exhibit.chart not in CHARTS or len(exhibit) == 0:
+        return None
+    if nothing_to_draw(exhibit) and not (alone and len(exhibit) == 1):
         return None
     frame = Frame(exhibit=exhibit, limit=limit)
     spec = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", **CHARTS[exhibit.chart](frame)}

@@ -245,7 +245,7 @@ def audit_predictions(
         title=_title(data, y_pred, at_hand, given),
         counts=counts,
         correction=correction,
-        provenance=_provenance(data, model, given, _told(given, chosen, options, declared)),
+        provenance=_provenance(data, model, at_hand, given, _told(given, chosen, options, declared)),
     )
 
 
@@ -312,11 +312,14 @@ def _told(given: Input | Published, task: Task, options: Options, declared: Decl
     }
 
 
-def _provenance(data: Any, model: Any, given: Input | Published, told: Mapping[str, Any]) -> dict[str, Any]:
+def _provenance(
+    data: Any, model: Any, at_hand: ModelAtHand | None, given: Input | Published, told: Mapping[str, Any]
+) -> dict[str, Any]:
     digests = given.digests() if isinstance(given, Published) else {"table": given.digest(data)}
     if isinstance(model, str | os.PathLike) and Path(model).is_file():
         digests["model"] = digest_of(model)
-    return provenance(audit_predictions, told, data=digests)
+    name = None if at_hand is None else at_hand.model.name
+    return provenance(audit_predictions, told, data=digests, subject=name)
 
 
 def _title(

@@ -39,7 +39,9 @@ def add_proxies(people: KnownPeople, *, level: float, seed: int, analysis: Analy
         found = {name: auc(o[inside], o[~inside], level=level) for name, o in odds.items()}
         for name in sorted(found, key=lambda n: -(found[n].value or 0.0)):
             i = found[name]
-            row: dict[str, Scalar] = {"feature": name, "group": str(Label.of(people.attribute, group))}
+            label = Label.of(people.attribute, group)
+            where = name if len(groups) == 1 else f"{name}: {label.level}"
+            row: dict[str, Scalar] = {"told by": where, "feature": name, "group": str(label)}
             table.append(row | {"AUC": i.value, "low": i.low, "high": i.high})
     if not table:
         return
@@ -56,7 +58,7 @@ def add_proxies(people: KnownPeople, *, level: float, seed: int, analysis: Analy
         " all of them together as naive Bayes has it, which is the least that could be told."
         f" {level:.0%} intervals (DeLong).",
         chart="forest",
-        encode={"y": "feature", "x": "AUC", "low": "low", "high": "high", "color": "group"},
+        encode={"y": "told by", "value": "AUC", "low": "low", "high": "high", "null": 0.5, "title": "AUC"},
     )
 
 
