@@ -43,7 +43,7 @@ MOST_WIDE = 40
 """Functions with 7 parameters and more. It only goes down."""
 MOST_ANY = 61
 """Parameters of audits that are typed `Any`. It only goes down."""
-MOST_LINES = 20_360
+MOST_LINES = 20_900
 """Lines of `audits/` and `cli/` together. It only goes down, unless an audit is added."""
 
 

@@ -118,6 +118,9 @@ def amplification(
         ),
     ] = None,
     seeds: Annotated[int, Option(help="Times each attacker is trained.")] = 3,
+    permutations: Annotated[
+        int, Option(help="Times groups are dealt anew among the images for the null of leakage.")
+    ] = 19,
     draws: Annotated[int, Option(help="Bootstrap resamples of images.")] = 1000,
     primary: shared.Primary = None,
     level: shared.Level = 0.95,

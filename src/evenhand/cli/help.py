@@ -17,7 +17,7 @@ GROUPS: Mapping[str, str] = {
     " pronouns flagged rule attribute probabilities min_group person_column mode strata_subject",
     "How it is judged": "tolerance tolerances primary level correction measures law quantiles threshold"
     " margin placebos holdout replicates draws suggest_threshold fail_on policy baseline frontier pinball"
-    " classes item_tolerance",
+    " classes item_tolerance permutations",
     "Cost, pace and what is kept": "budget rate price price_per_100 max_cost batch_size repeats journal"
     " no_cache rescore subject_version seed parallel engine long_texts",
     "Where results go": "out kind html markdown csv json junit export_templates export_probes to",

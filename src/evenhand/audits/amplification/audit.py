@@ -16,7 +16,7 @@ from evenhand._result import Result
 from evenhand.audits.amplification.balance import check_ratio
 from evenhand.audits.amplification.comparison import of_counts, of_rows
 from evenhand.audits.amplification.counts import counted
-from evenhand.audits.amplification.leakage import Attackers
+from evenhand.audits.amplification.leakage.estimates import Attackers
 from evenhand.audits.amplification.prepare import open_sources, prepare
 from evenhand.audits.amplification.reading import Groups, Listed, Pool, Reading, Rule, Tagger
 from evenhand.audits.amplification.resampling import Judging, tolerances
@@ -52,6 +52,7 @@ def audit_amplification(
     leakage: bool | None = None,
     classifier: Any = None,
     seeds: int = 3,
+    permutations: int = 19,
     draws: int = 1000,
     level: float = 0.95,
     correction: Correction = "single-step",
@@ -101,6 +102,7 @@ def audit_amplification(
             installed.
         classifier: any scikit-learn classifier; logistic regression by default.
         seeds: times each attacker is trained.
+        permutations: times groups are dealt anew among the images for the null of leakage.
         draws: bootstrap resamples of images.
         level: confidence level of the intervals.
         correction: adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.
@@ -144,7 +146,9 @@ def audit_amplification(
         item_tolerance=None if item_tolerance is None else tolerance_of(float(item_tolerance))[1],
         draws=draws,
     )
-    attackers = Attackers(wanted=leakage, classifier=classifier, seeds=seeds, seed=seed)
+    attackers = Attackers(
+        wanted=leakage, classifier=classifier, seeds=seeds, permutations=permutations, seed=seed
+    )
     if truth is not None and outputs is None:
         raise UsageError(
             "truth-alone", "truth belongs to outputs, and none are given", hint="pass outputs as well"
