@@ -12,7 +12,7 @@ from scipy import sparse
 from evenhand._model import IntArray
 from evenhand.audits.amplification.captions import all_words, tokenise
 from evenhand.audits.amplification.corpus import Corpus
-from evenhand.audits.amplification.leakage.corpora import LeakageDesign, LabelledImages
+from evenhand.audits.amplification.leakage.corpora import LabelledImages, LeakageDesign
 from evenhand.audits.amplification.prepare import Matched
 
 MIN_WORD = 2
