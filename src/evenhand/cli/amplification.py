@@ -73,6 +73,9 @@ def amplification(
         Option(help="Annotation of the outputs' images, for directional amplification, errors and leakage."),
     ] = None,
     before: Annotated[Path | None, Option(help="The training data before they were balanced.")] = None,
+    without: Annotated[
+        Path | None, Option(help="Outputs of a model of the data before they were balanced.")
+    ] = None,
     units: Annotated[
         str | None,
         Option(
@@ -151,6 +154,10 @@ def balance_command(
     captions: Annotated[Path, Argument(help=f"Training captions, labels or counts: {DATA}")],
     alpha: Annotated[float, Option(help="Largest ratio of groups that any item may keep: 1, 2, 3, …")],
     to: Annotated[Path | None, Option(help="File for the ids (or weights): .jsonl, .csv or .txt.")] = None,
+    rows: Annotated[
+        Path | None,
+        Option("--filtered", help="File for the training rows that stay, to train on: .jsonl or .csv."),
+    ] = None,
     groups: Groups = None,
     items: Items = None,
     weights: Annotated[bool, Option("--weights", help="Weights in [0, 1] instead of a subset.")] = False,
@@ -175,10 +182,12 @@ def balance_command(
         min_support=min_support,
         top_n=top_n,
         to=to,
+        rows=rows,
     )
     typer.echo(made.summary())
-    if to is not None:
-        typer.echo(f"Written:\n  {to}")
+    written = [str(path) for path in (to, rows) if path is not None]
+    if written:
+        typer.echo("\n  ".join(["Written:", *written]))
 
 
 def _names(groups: str | None) -> str | list[str] | None:

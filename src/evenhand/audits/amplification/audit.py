@@ -14,6 +14,7 @@ from evenhand._judge import Correction, tolerance_of
 from evenhand._provenance import provenance, tells_its_call
 from evenhand._result import Result
 from evenhand.audits.amplification.balance import check_ratio
+from evenhand.audits.amplification.circle import check_without
 from evenhand.audits.amplification.comparison import of_counts, of_rows
 from evenhand.audits.amplification.counts import counted
 from evenhand.audits.amplification.leakage.estimates import Attackers
@@ -24,7 +25,7 @@ from evenhand.stats.interval import check_level
 
 
 @tells_its_call(
-    "train", "outputs", "truth", "before", "text", "id", "tagger", "leakage", "classifier", "seeds"
+    "train", "outputs", "truth", "before", "without", "text", "id", "tagger", "leakage", "classifier", "seeds"
 )
 def audit_amplification(
     train: object,
@@ -34,6 +35,7 @@ def audit_amplification(
     items: Listed | None = None,
     truth: object = None,
     before: object = None,
+    without: object = None,
     units: str | Literal[False] | None = None,
     text: str | None = None,
     id: str | None = None,
@@ -77,6 +79,8 @@ def audit_amplification(
             default the training rows of the same images. Without ids it is aligned to the outputs row by row.
         before: the training data before they were balanced. Where training data are balanced, items are tied
             to no side there; each item's side is then taken from this corpus.
+        without: outputs of a model of the data before they were balanced. They stand beside `outputs`, those
+            of a model of the balanced data, and the page shows what balancing changed.
         units: column with what images belong to, where several are no independent evidence: a photographer, a
             video, a prompt. Intervals are then made of these. False says that images are independent.
         text: column with captions, where its name does not tell.
@@ -153,11 +157,13 @@ def audit_amplification(
         raise UsageError(
             "truth-alone", "truth belongs to outputs, and none are given", hint="pass outputs as well"
         )
+    check_without(without, before)
     if balance is not None:
         check_ratio(balance)
     analysis = Analysis()
-    sources = open_sources(how, train, outputs, truth, before)
+    sources = open_sources(how, train, outputs, truth=truth, before=before, without=without)
     if sources["train"].kind == "counts":
+        check_without(without, before, counts=True)
         if units:
             raise UsageError("units", "counts have no images, so none belong together", given=units)
         told = of_counts(*counted(sources, how), judging, analysis)

@@ -36,7 +36,11 @@ from evenhand.audits.amplification.panel import Blocks, Panel, panel
 from evenhand.audits.amplification.reading import RULES, Reading
 from evenhand.audits.amplification.sources import RawCorpus, read_source
 
-CALLED = {"train": "training data", "before": "training data before balancing"}
+CALLED = {
+    "train": "training data",
+    "before": "training data before balancing",
+    "without": "outputs without balancing",
+}
 Dropped: TypeAlias = tuple[str, str, int, int]
 """(item, reason, mentions in train, mentions in outputs)."""
 
@@ -46,8 +50,8 @@ class Matched:
     """Corpora ready to compare.
 
     Args:
-        corpora: "train", and where given "outputs", "truth" and "before" (the training data before they
-            were balanced).
+        corpora: "train", and where given "outputs", "truth", "before" (the training data before they were
+            balanced) and "without" (outputs of a model of these).
         groups, items: what is left of them. images: how many there are in all. known: whether ids tell them
             apart.
         sources: as they were read. dropped: items left out.
@@ -143,6 +147,7 @@ def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> 
     elif how.units is None:
         withhold_of_units(sources, indices, who.columns, analysis)
     _match(prepared, how, analysis)
+    _same_images(prepared)
     _drop_groups(prepared, analysis)
     _drop_items(prepared, how, analysis)
     return prepared
@@ -237,6 +242,16 @@ def _match(prepared: Matched, how: Reading, analysis: Analysis) -> None:
         )
 
 
+def _same_images(prepared: Matched) -> None:
+    """Outputs with and without balancing are of the same images, where ids tell."""
+    without, outputs = prepared.corpora.get("without"), prepared.outputs
+    if without is not None and outputs is not None and prepared.known:
+        shared = np.intersect1d(without.images, outputs.images)
+        for name, corpus in (("without", without), ("outputs", outputs)):
+            if len(shared):
+                prepared.corpora[name] = corpus.take(np.flatnonzero(np.isin(corpus.images, shared)))
+
+
 def _drop_groups(prepared: Matched, analysis: Analysis) -> None:
     train = prepared.train
     present = train.member.sum(axis=0) > 0
@@ -314,11 +329,11 @@ def truth_of(prepared: Matched) -> Corpus | None:
 
 
 def open_sources(
-    how: Reading, train: object, outputs: object = None, truth: object = None, before: object = None
+    how: Reading, train: object, outputs: object = None, **others: object
 ) -> dict[str, RawCorpus]:
-    """Read whatever was given, as "train", "outputs", "truth" and "before"."""
+    """Read whatever was given, as "train", "outputs", and of `others` "truth", "before" and "without"."""
     sources: dict[str, RawCorpus] = {}
-    for name, source in (("train", train), ("outputs", outputs), ("truth", truth), ("before", before)):
+    for name, source in {"train": train, "outputs": outputs, **others}.items():
         if source is None:
             continue
         called = CALLED.get(name, name)
