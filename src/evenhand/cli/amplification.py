@@ -95,6 +95,13 @@ def amplification(
     min_support: MinSupport = 10,
     top_n: Mined = 25,
     tagger: Annotated[str | None, Option(help="For parts of speech: module:attr, or spacy:MODEL.")] = None,
+    parser: Annotated[
+        str | None,
+        Option(
+            help="Of sentences, to count what people do, undergo and are said to be, instead of nouns and"
+            " verbs that stand beside them: spacy:MODEL, of a model that is installed, or module:attr."
+        ),
+    ] = None,
     tolerance: Annotated[
         list[str] | None,
         Option(

@@ -12,7 +12,7 @@ GROUPS: Mapping[str, str] = {
     "What is audited": "subject subject_options texts text_column terms text score scores labels y_true"
     " y_pred y_score task positive selection train outputs images before embeddings directions corpus"
     " units weight count lists features truth published interval top first period items id most_texts"
-    " probes option without",
+    " probes option without parser",
     "Who is compared": "groups reference strata intersections control continuous missing replace name"
     " pronouns flagged rule attribute probabilities min_group person_column mode strata_subject",
     "How it is judged": "tolerance tolerances primary level correction measures law quantiles threshold"

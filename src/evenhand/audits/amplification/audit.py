@@ -22,10 +22,22 @@ from evenhand.audits.amplification.prepare import open_sources, prepare
 from evenhand.audits.amplification.reading import Groups, Listed, Pool, Reading, Rule, Tagger
 from evenhand.audits.amplification.resampling import Judging, tolerances
 from evenhand.stats.interval import check_level
+from evenhand.texts.roles import Parser
 
 
 @tells_its_call(
-    "train", "outputs", "truth", "before", "without", "text", "id", "tagger", "leakage", "classifier", "seeds"
+    "train",
+    "outputs",
+    "truth",
+    "before",
+    "without",
+    "text",
+    "id",
+    "tagger",
+    "parser",
+    "leakage",
+    "classifier",
+    "seeds",
 )
 def audit_amplification(
     train: object,
@@ -46,6 +58,7 @@ def audit_amplification(
     min_support: int = 10,
     top_n: int = 25,
     tagger: Tagger | str | None = None,
+    parser: Parser | str | None = None,
     tolerance: float | Mapping[str, float] = 0.02,
     item_tolerance: float | None = None,
     primary: str | Sequence[str] = (),
@@ -93,6 +106,9 @@ def audit_amplification(
         min_support: mentions with a group that an item needs in the training data.
         top_n: mined items per group and part of speech.
         tagger: for parts of speech: "module:attr", or spacy:MODEL. In Python also a callable.
+        parser: of sentences, to count what people do, undergo and are said to be, instead of nouns and verbs
+            that stand beside them: spacy:MODEL, of a model that is installed, or module:attr. In Python also
+            a pipeline of spaCy, or a callable.
         tolerance: largest growth of shares that counts as none. Declared beforehand, for mean amplification
             and T→A, on both sides; who is named keeps 0.05. Or measure → tolerance.
         item_tolerance: judge single items too: largest change of a share that counts as none. Undeclared they
@@ -135,6 +151,7 @@ def audit_amplification(
         min_support=min_support,
         top_n=top_n,
         tagger=tagger,
+        parser=parser,
         match=match,
         units=units,
     )

@@ -27,6 +27,7 @@ from evenhand.measures.amplification import mean_amplification
 from evenhand.measures.association import shares, sides
 from evenhand.measures.balancing import Selection, alike, largest, ratios
 from evenhand.stats.interval import Inference
+from evenhand.texts.roles import Parser
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +115,7 @@ def balance(
     min_support: int = 10,
     top_n: int = 25,
     tagger: Tagger | str | None = None,
+    parser: Parser | str | None = None,
     to: str | os.PathLike[str] | None = None,
     rows: str | os.PathLike[str] | None = None,
     seconds: float = 20.0,
@@ -130,7 +132,8 @@ def balance(
         to: also write the ids there (see `Balanced.write`).
         rows: also write the training rows that stay there, for retraining and for an audit: .jsonl or .csv.
         seconds: for the integer optimum. seed: for the choice among images with the very same mentions.
-        groups, items, text, id, rule, plurals, min_support, top_n, tagger: as in `audit_amplification`.
+        groups, items, text, id, rule, plurals, min_support, top_n, tagger, parser: as in
+            `audit_amplification`.
 
     Raises:
         UsageError: `bad-alpha`, and those of `audit_amplification`.
@@ -155,6 +158,7 @@ def balance(
         min_support=min_support,
         top_n=top_n,
         tagger=tagger,
+        parser=parser,
     )
     sources = open_sources(how, captions)
     if sources["train"].kind == "counts":

@@ -12,7 +12,6 @@ import numpy as np
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
 from evenhand._model import FloatArray
-from evenhand.audits.amplification.captions import tokenise
 from evenhand.audits.amplification.corpus import (
     Corpus,
     Items,
@@ -31,7 +30,7 @@ from evenhand.audits.amplification.identity import (
     units_of,
     withhold_of_units,
 )
-from evenhand.audits.amplification.items import items_of
+from evenhand.audits.amplification.items import counted_words, items_of
 from evenhand.audits.amplification.panel import Blocks, Panel, panel
 from evenhand.audits.amplification.reading import RULES, Reading
 from evenhand.audits.amplification.sources import RawCorpus, read_source
@@ -120,7 +119,7 @@ def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> 
     if "before" in sources and "outputs" not in sources:
         raise UsageError("before-alone", "sides are for outputs, and none are given", hint="pass outputs too")
     who = grouping(how.groups, alike, plurals=how.plurals)
-    tokens = {name: tokenise(s.texts) for name, s in sources.items() if s.kind == "captions"}
+    tokens = counted_words(sources, who, how)
     indices, images, known = image_of(sources)
     items = items_of(sources, tokens, who, how, analysis)
     corpora = {

@@ -33,10 +33,10 @@ FOLDS = 5
 BELOW = 2.6
 """Standard errors below chance beyond which an attacker is taken to be misled by balanced data."""
 SCORES = (
-    ("leakage", "leakage of the outputs (λ_M)", "leakage of the data (λ_D)", "accuracy"),
-    ("LIC", "LIC_M", "LIC_D", "confidence-weighted accuracy"),
+    ("leakage", "leakage of the outputs (λ_M)", "leakage of the data (λ_D)", "accuracy", False),
+    ("LIC", "LIC_M", "LIC_D", "confidence-weighted accuracy", True),
 )
-"""(outputs less people, of the outputs, of people, what is averaged)."""
+"""(outputs less people, of the outputs, of people, what is averaged, whether it is made of confidences)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,8 +202,20 @@ def _below_chance(made: _Scores, attacked: LeakageDesign, level: float) -> str |
     )
 
 
-def _over_images(scores: FloatArray, made: _Scores, groups: IntArray, level: float, method: str) -> Inference:
-    """Class-balanced mean of scores (seeds, n), with what images (or units) and seeds make uncertain."""
+def _over_images(
+    scores: FloatArray,
+    made: _Scores,
+    groups: IntArray,
+    level: float,
+    method: str,
+    null: FloatArray | None = None,
+) -> Inference:
+    """Class-balanced mean of scores (seeds, n), with what images (or units) and seeds make uncertain.
+
+    Args:
+        null: of a score that also depends on what the attacker happened to learn, which images do not show:
+            the spread of its null is the least standard error.
+    """
     by_seed, n = balanced_accuracy(scores, groups), len(groups)
     moved = np.bincount(made.units, weights=influence(scores.mean(axis=0), groups))
     units = len(np.unique(made.units))
@@ -211,13 +223,12 @@ def _over_images(scores: FloatArray, made: _Scores, groups: IntArray, level: flo
     seeds = len(by_seed)
     between = float(by_seed.var(ddof=1)) / seeds if seeds > 1 else 0.0
     parts = variance**2 / max(units - 1, 1) + between**2 / max(seeds - 1, 1)
-    return from_standard_error(
-        float(by_seed.mean()),
-        float(np.sqrt(variance + between)),
-        df=(variance + between) ** 2 / parts if parts > 0 else float(max(units - 1, 1)),  # Satterthwaite
-        level=level,
-        method=method,
-    )
+    se = float(np.sqrt(variance + between))
+    df = se**4 / parts if parts > 0 else float(max(units - 1, 1))  # Satterthwaite
+    if null is not None and len(null) > 1 and float(null.std(ddof=1)) > se:
+        se, df = float(null.std(ddof=1)), float(len(null) - 1)
+        method = f"{method}; s.e. of the null"
+    return from_standard_error(float(by_seed.mean()), se, df=df, level=level, method=method)
 
 
 def _estimates(made: _Scores, attacked: LeakageDesign, attackers: Attackers, level: float) -> list[Evidence]:
@@ -226,19 +237,23 @@ def _estimates(made: _Scores, attacked: LeakageDesign, attackers: Attackers, lev
     how = "learnt from other images" if attacked.taught else f"each image guessed by {FOLDS} folds' others"
     units = {made.unit: len(np.unique(made.units))}
     items = []
-    for s, (name, of_outputs, of_people, what) in enumerate(SCORES):
+    for s, (name, of_outputs, of_people, what, confident) in enumerate(SCORES):
         method = f"{attackers.seeds} attackers, {how}; class-balanced {what}"
         gap = made.right[:, 0, s] - made.right[:, 1, s]
         drawn = made.null[:, 0, s] - made.null[:, 1, s]
         alone = f"; {drawn.mean():+.4f} with groups dealt anew" if len(drawn) else ""
-        both = _over_images(gap, made, groups, level, f"{method}; paired over images{alone}")
+        told = f"{method}; paired over images{alone}"
+        both = _over_images(gap, made, groups, level, told, drawn if confident else None)
         both = allowing_for(both, units[made.unit], made.unit)
         if below is not None:
             both = Inference(value=both.value, level=level, why_not=below)
         items.append(difference(name + learnt, both, reference=attacked.people, n=n, units=units))
         for side, (short, whose) in enumerate(((of_outputs, "outputs"), (of_people, attacked.people))):
-            own = _over_images(made.right[:, side, s], made, groups, level, method)
-            beaten = _p_value(float(own.value or 0.0), made.null[:, side, s])
+            null = made.null[:, side, s]
+            own = _over_images(
+                made.right[:, side, s], made, groups, level, method, null if confident else None
+            )
+            beaten = _p_value(float(own.value or 0.0), null)
             own = own.with_(p_value=beaten, low=max(own.low or 0.0, 0.0), high=min(own.high or 1.0, 1.0))
             item = difference(f"{short}{learnt}", own, group=whose, reference="chance", n=n, units=units)
             items.append(item.with_estimate(contrast="share guessed", statistic=None, df=None))
@@ -252,7 +267,7 @@ def _p_value(value: float, null: FloatArray) -> float | None:
 
 def _rows(made: _Scores, attacked: LeakageDesign, attackers: Attackers) -> list[dict[str, Scalar]]:
     rows = []
-    for s, (name, _, _, what) in enumerate(SCORES):
+    for s, (name, _, _, what, _) in enumerate(SCORES):
         by_seed = balanced_accuracy(made.right[:, :, s], attacked.groups)
         null = made.null[:, :, s]
         for k, (o, h) in enumerate(by_seed.tolist()):
