@@ -262,7 +262,9 @@ def _drop_groups(prepared: Matched, analysis: Analysis) -> None:
             "the training data name one group only" if left else "every row that names a group names several",
             given=", ".join(left) or f"{several} rows with several groups",
             expected="rows that name each of at least two groups",
-            hint='rule="any" (--rule any) counts rows that name several groups for each of them',
+            hint='rule="any" (--rule any) counts rows that name several groups for each of them'
+            if several
+            else "other words: groups= (--groups) takes a list of evenhand list terms, a file or a column",
         )
     gone = [g for g in prepared.groups if g not in left]
     if gone:
