@@ -171,3 +171,17 @@ def test_the_command_line_tells_both_leakages(tmp_path: Any, capsys: pytest.Capt
     told = eh.Result.from_json(tmp_path / "o" / "result.json")
     assert told.provenance["call"]["arguments"]["permutations"] == 4
     assert leaks(told)["LIC_M"].p_value == 0.2
+
+
+def test_a_lic_of_human_captions_against_human_captions_is_no_finding() -> None:
+    """Two people describe the same images: the attacker's confidence differs by what it happened to learn, which
+    images do not show, so the interval of a LIC is never narrower than its null."""
+    beside, widths = 0, []
+    for k in range(4):
+        people, others = captions(300, 2 * k, who=k), captions(300, 2 * k + 1, who=k)
+        lic = leaks(eh.audit_amplification(people, others, **ASKED))["LIC"]
+        if lic.low is not None:  # below chance nothing is compared
+            beside += not lic.low <= 0 <= lic.high
+            widths.append(lic.high - lic.low)
+    assert beside <= 1
+    assert np.mean(widths) > 0.13  # by images alone it is a tenth
