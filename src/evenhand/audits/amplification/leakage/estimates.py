@@ -101,10 +101,10 @@ def add_leakage(prepared: Matched, attackers: Attackers, level: float, analysis:
     analysis.exhibits["leakage"] = Exhibit.of(
         "Leakage: guessing the group from masked outputs",
         rows,
-        note=f"Class-balanced, so that chance is {chance:.3f} for the accuracy. Group words are masked, every"
-        " image has one row a side, and outputs and people's captions the vocabulary of the outputs. Outputs"
-        " above people's own captions give the group away more than these do. The null deals the groups anew"
-        " among the images and trains the attackers again.",
+        note=f"Class-balanced, so that chance is {chance:.3f} for the accuracy (leakage); LIC weighs right"
+        " guesses by their confidence. Group words are masked, an image has one row a side, in the outputs'"
+        " words. Outputs above people's own captions give the group away more than these do. The null deals"
+        " the groups anew among the images and trains the attackers again: its mean, and its highest.",
     )
 
 
@@ -267,21 +267,20 @@ def _p_value(value: float, null: FloatArray) -> float | None:
 
 def _rows(made: _Scores, attacked: LeakageDesign, attackers: Attackers) -> list[dict[str, Scalar]]:
     rows = []
-    for s, (name, _, _, what, _) in enumerate(SCORES):
+    for s, (name, *_) in enumerate(SCORES):
         by_seed = balanced_accuracy(made.right[:, :, s], attacked.groups)
         null = made.null[:, :, s]
         for k, (o, h) in enumerate(by_seed.tolist()):
             row: dict[str, Scalar] = {
                 "score": name,
-                "what": what,
                 "learnt from": attacked.called or "other folds",
                 "seed": attackers.seed + k,
                 "outputs": o,
                 attacked.people: h,
             }
-            for side, whose in enumerate(("outputs", attacked.people)):
+            for side, whose in enumerate(("outputs", "people")):
                 drawn = null[:, side]
-                row[f"null of {whose}"] = float(drawn.mean()) if len(drawn) else None
-                row[f"highest null of {whose}"] = float(drawn.max()) if len(drawn) else None
+                row[f"null {whose}"] = float(drawn.mean()) if len(drawn) else None
+                row[f"highest {whose}"] = float(drawn.max()) if len(drawn) else None
             rows.append(row)
     return rows
