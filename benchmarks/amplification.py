@@ -109,7 +109,26 @@ def analysis(n: int, items: int, draws: int) -> Figure:
     )
 
 
+def leakage(n: int) -> Figure:
+    """Every image attacked: the outputs and one human caption each, three attackers and a null of 19."""
+    texts = captions(2 * n, 2)
+    people, made = (
+        [{"image_id": f"im{k}", "caption": t} for k, t in enumerate(half)] for half in (texts[:n], texts[n:])
+    )
+    asked: dict[str, Any] = {"items": ["a", "is"], "draws": 100, "min_support": 1}
+    alone, _ = cpu(lambda: eh.audit_amplification(people, made, leakage=False, **asked))
+    few, _ = cpu(lambda: eh.audit_amplification(people, made, leakage=True, permutations=0, **asked))
+    all_of_it, result = cpu(lambda: eh.audit_amplification(people, made, leakage=True, **asked))
+    found = [f.estimate.n for f in result.findings if f.family == "leakage"]
+    return Figure(
+        name=f"leakage of {n:,} captions, {found[0] if found else 0:,} images with one group",
+        figure=f"{all_of_it - few:.1f} s of it the null, {few - alone:.1f} s the attackers",
+        cpu=all_of_it - alone,
+    )
+
+
 def run(*, quick: bool) -> Iterator[Figure]:
-    """Counting alone, and the whole comparison."""
+    """Counting alone, the whole comparison, and attackers."""
     yield from counting(3_000 if quick else 600_000)
     yield analysis(1_000, 50, 100) if quick else analysis(40_000, 500, 1_000)
+    yield leakage(1_000 if quick else 20_000)

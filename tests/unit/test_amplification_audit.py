@@ -374,3 +374,29 @@ def test_a_mapping_of_tolerances_judges_the_measures_that_it_names() -> None:
     judged = {f.estimate.measure: f.tolerance for f in result.findings if f.verdict is not None}
     lowest = {"mean bias amplification": -0.3, "violations": -np.inf}
     assert judged == {f"{name} beyond its null": (lowest[name], bound) for name, bound in held.items()}
+
+
+def test_a_published_value_that_the_choice_of_sides_moves_has_no_interval() -> None:
+    """Nearly even items fall back by themselves: the published number is told without an interval and why, and the
+    one beyond its null has it; p stands where the interval is about the same number."""
+    rng = np.random.default_rng(0)
+
+    def people(first: int) -> dict[str, Any]:
+        table: dict[str, Any] = {
+            "image_id": [f"im{first + k}" for k in range(400)],
+            "gender": np.where(rng.random(400) < 0.5, "woman", "man"),
+        }
+        return table | {f"item{k}": (rng.random(400) < 0.1).astype(int) for k in range(20)}
+
+    result = eh.audit_amplification(people(0), people(10_000), **QUICK)
+    raw = next(f.estimate for f in result.findings if f.estimate.measure == "mean bias amplification")
+    judged = next(
+        f.estimate for f in result.findings if f.estimate.measure.startswith("mean bias amplification b")
+    )
+    assert raw.value is not None
+    assert raw.value < 0
+    assert (raw.low, raw.p_value) == (None, None)
+    assert "choosing sides from the same data moves this value by" in (raw.why_not or "")
+    assert judged.low is not None
+    assert judged.p_value is not None
+    assert judged.low < 0 < (judged.high or 0)

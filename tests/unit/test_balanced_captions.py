@@ -202,3 +202,95 @@ def test_the_command_line_takes_the_data_before_balancing(
     capsys.readouterr()
     told = eh.Result.from_json(tmp_path / "o" / "result.json")
     assert told.verdict == "within tolerance"
+
+
+def tied_outputs(seed: int, strength: float) -> Table:
+    """Outputs of the same images as `labels(1)`: people are named by the things beside them, more or less often."""
+    table = labels(1)
+    rng = np.random.default_rng(seed)
+    lean = np.stack([table[f"item{k}"] for k in range(ITEMS)], axis=1) @ (RATES - 0.5)
+    turned = np.where(lean > 0, "woman", np.where(lean < 0, "man", table["gender"]))
+    return {**table, "gender": np.where(rng.random(len(lean)) < strength, turned, table["gender"])}
+
+
+def test_with_and_without_balancing_stand_side_by_side(tmp_path: Any) -> None:
+    """Balance, keep the filtered rows, audit both models' outputs at once: what balancing changed and what not, by
+    the sides of the data before, with the change of the outputs and its interval."""
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    for name, table in (("before", labels(1)), ("with", labels(1)), ("without", tied_outputs(3, 0.5))):
+        csv.write_csv(pa.table(table), tmp_path / f"{name}.csv")
+    before, made, other = (str(tmp_path / f"{name}.csv") for name in ("before", "with", "without"))
+    kept, out = str(tmp_path / "kept.csv"), str(tmp_path / "o")
+    assert run(["balance", before, "--alpha", "1", "--filtered", kept]) == 0
+    asked = ["--before", before, "--without", other, "--match", "all", "--no-leakage", "--draws", "200"]
+    assert run(["amplification", kept, made, *asked, "--out", out]) == 0
+    told = eh.Result.from_json(tmp_path / "o" / "result.json")
+    rows = list(told.exhibits["balancing"].rows())
+    by_corpus = {
+        name: [float(r["share above even"]) for r in rows if r["corpus"] == name]  # type: ignore[arg-type]
+        for name in dict.fromkeys(r["corpus"] for r in rows)
+    }
+    assert list(by_corpus) == [
+        "data before balancing", "balanced data", "outputs without balancing", "outputs with balancing",
+    ]  # fmt: skip
+    assert max(map(abs, by_corpus["balanced data"])) == 0.0
+    assert min(by_corpus["data before balancing"]) > 0.0
+    assert by_corpus["outputs with balancing"] == by_corpus["data before balancing"]
+    means = {name: np.mean(values) for name, values in by_corpus.items()}
+    claims = {
+        f.estimate.measure: f.estimate for f in told.findings if f.family == "with and without balancing"
+    }
+    moved = claims["mean tie of the outputs"]
+    assert moved.value == pytest.approx(means["outputs with balancing"] - means["outputs without balancing"])
+    assert moved.high is not None
+    assert moved.high < 0  # balancing helped, though the outputs still amplify the balanced data
+    grown = claims["mean growth with balancing"]
+    assert grown.value == pytest.approx(means["outputs with balancing"])
+    assert grown.low is not None
+    assert grown.low > 0
+
+
+def test_the_same_outputs_with_and_without_balancing_show_no_change() -> None:
+    """Nothing moved, and the interval is not of width 0."""
+    made = tied_outputs(3, 0.3)
+    result = eh.audit_amplification(
+        balanced(labels(1)), made, before=labels(1), without=made, match="all", **QUICK
+    )
+    moved = next(f.estimate for f in result.findings if f.estimate.measure == "mean tie of the outputs")
+    assert moved.value == 0.0
+    assert moved.low is not None
+    assert moved.low < 0 < (moved.high or 0)
+
+
+def test_outputs_without_balancing_need_the_data_before() -> None:
+    """Sides come from there; counts say nothing of images."""
+    with pytest.raises(eh.EvenhandError, match="without-before"):
+        eh.audit_amplification(labels(1), labels(1), without=labels(1))
+    counts = {"item": ["tie"], "man": [10], "woman": [10]}
+    with pytest.raises(eh.EvenhandError, match="without-before"):
+        eh.audit_amplification(counts, counts, before=counts, without=counts)
+
+
+def test_filtered_rows_keep_their_columns_and_every_caption(tmp_path: Any) -> None:
+    """Rows of a table with all columns as they were; captions with their image; a weight where rows have one."""
+    import json
+
+    rows = [
+        {"image_id": f"im{k}", "caption": f"a {'man' if k % 3 else 'woman'} with a tie"} for k in range(30)
+    ]
+    (tmp_path / "captions.json").write_text(json.dumps([*rows, {**rows[0], "caption": "a woman and a tie"}]))
+    made = eh.balance(
+        str(tmp_path / "captions.json"), alpha=1, items=["tie"], rows=tmp_path / "kept.jsonl", min_support=1
+    )
+    lines = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
+    assert {line["image_id"] for line in lines} == set(made.ids)
+    assert all(set(line) == {"image_id", "caption"} for line in lines)
+    table = {**labels(1), "photographer": np.arange(N)}
+    eh.balance(table, alpha=2, weights=True, rows=tmp_path / "kept.csv")
+    head = (tmp_path / "kept.csv").read_text().splitlines()[0]
+    assert "photographer" in head
+    assert "weight" in head
+    with pytest.raises(eh.EvenhandError, match="unknown-format"):
+        eh.balance(table, alpha=2, rows=tmp_path / "kept.parquet")

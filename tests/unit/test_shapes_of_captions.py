@@ -166,3 +166,25 @@ def test_the_command_line_takes_a_tolerance_a_measure(
     assert "unknown-measure" in capsys.readouterr().err
     assert run([*call, "--tolerance", "a=b"]) == 2
     assert "bad-tolerance" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rows", "slug", "said"),
+    [
+        ('[{"image_id": 1, "label": "x"}]', "no-groups", "there are no captions"),
+        ('[{"image_id": 1}, {"image_id": 2}]', "no-groups", "--text"),
+        ('[{"image_id": 1, "caption": "a man"}, {"image_id": 2}]', "one-group-named", "other words"),
+        ('["a man and a woman"]', "one-group-named", "--rule any"),
+        ("[1, 2, 3]", "json-shape", "list of {image_id, caption}"),
+        ("[]", "empty-corpus", "no rows"),
+    ],
+)
+def test_a_list_without_captions_is_said_to_have_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str, slug: str, said: str
+) -> None:
+    """Exit code 2, what is lacking, and a hint that would help."""
+    (tmp_path / "c.json").write_text(rows)
+    assert run(["amplification", str(tmp_path / "c.json")]) == 2
+    printed = capsys.readouterr().err
+    assert slug in printed
+    assert said in printed

@@ -73,6 +73,9 @@ def amplification(
         Option(help="Annotation of the outputs' images, for directional amplification, errors and leakage."),
     ] = None,
     before: Annotated[Path | None, Option(help="The training data before they were balanced.")] = None,
+    without: Annotated[
+        Path | None, Option(help="Outputs of a model of the data before they were balanced.")
+    ] = None,
     units: Annotated[
         str | None,
         Option(
@@ -92,6 +95,13 @@ def amplification(
     min_support: MinSupport = 10,
     top_n: Mined = 25,
     tagger: Annotated[str | None, Option(help="For parts of speech: module:attr, or spacy:MODEL.")] = None,
+    parser: Annotated[
+        str | None,
+        Option(
+            help="Of sentences, to count what people do, undergo and are said to be, instead of nouns and"
+            " verbs that stand beside them: spacy:MODEL, of a model that is installed, or module:attr."
+        ),
+    ] = None,
     tolerance: Annotated[
         list[str] | None,
         Option(
@@ -118,6 +128,9 @@ def amplification(
         ),
     ] = None,
     seeds: Annotated[int, Option(help="Times each attacker is trained.")] = 3,
+    permutations: Annotated[
+        int, Option(help="Times groups are dealt anew among the images for the null of leakage.")
+    ] = 19,
     draws: Annotated[int, Option(help="Bootstrap resamples of images.")] = 1000,
     primary: shared.Primary = None,
     level: shared.Level = 0.95,
@@ -148,6 +161,10 @@ def balance_command(
     captions: Annotated[Path, Argument(help=f"Training captions, labels or counts: {DATA}")],
     alpha: Annotated[float, Option(help="Largest ratio of groups that any item may keep: 1, 2, 3, …")],
     to: Annotated[Path | None, Option(help="File for the ids (or weights): .jsonl, .csv or .txt.")] = None,
+    rows: Annotated[
+        Path | None,
+        Option("--filtered", help="File for the training rows that stay, to train on: .jsonl or .csv."),
+    ] = None,
     groups: Groups = None,
     items: Items = None,
     weights: Annotated[bool, Option("--weights", help="Weights in [0, 1] instead of a subset.")] = False,
@@ -172,10 +189,12 @@ def balance_command(
         min_support=min_support,
         top_n=top_n,
         to=to,
+        rows=rows,
     )
     typer.echo(made.summary())
-    if to is not None:
-        typer.echo(f"Written:\n  {to}")
+    written = [str(path) for path in (to, rows) if path is not None]
+    if written:
+        typer.echo("\n  ".join(["Written:", *written]))
 
 
 def _names(groups: str | None) -> str | list[str] | None:

@@ -14,17 +14,30 @@ from evenhand._judge import Correction, tolerance_of
 from evenhand._provenance import provenance, tells_its_call
 from evenhand._result import Result
 from evenhand.audits.amplification.balance import check_ratio
+from evenhand.audits.amplification.circle import check_without
 from evenhand.audits.amplification.comparison import of_counts, of_rows
 from evenhand.audits.amplification.counts import counted
-from evenhand.audits.amplification.leakage import Attackers
+from evenhand.audits.amplification.leakage.estimates import Attackers
 from evenhand.audits.amplification.prepare import open_sources, prepare
 from evenhand.audits.amplification.reading import Groups, Listed, Pool, Reading, Rule, Tagger
 from evenhand.audits.amplification.resampling import Judging, tolerances
 from evenhand.stats.interval import check_level
+from evenhand.texts.roles import Parser
 
 
 @tells_its_call(
-    "train", "outputs", "truth", "before", "text", "id", "tagger", "leakage", "classifier", "seeds"
+    "train",
+    "outputs",
+    "truth",
+    "before",
+    "without",
+    "text",
+    "id",
+    "tagger",
+    "parser",
+    "leakage",
+    "classifier",
+    "seeds",
 )
 def audit_amplification(
     train: object,
@@ -34,6 +47,7 @@ def audit_amplification(
     items: Listed | None = None,
     truth: object = None,
     before: object = None,
+    without: object = None,
     units: str | Literal[False] | None = None,
     text: str | None = None,
     id: str | None = None,
@@ -44,6 +58,7 @@ def audit_amplification(
     min_support: int = 10,
     top_n: int = 25,
     tagger: Tagger | str | None = None,
+    parser: Parser | str | None = None,
     tolerance: float | Mapping[str, float] = 0.02,
     item_tolerance: float | None = None,
     primary: str | Sequence[str] = (),
@@ -52,6 +67,7 @@ def audit_amplification(
     leakage: bool | None = None,
     classifier: Any = None,
     seeds: int = 3,
+    permutations: int = 19,
     draws: int = 1000,
     level: float = 0.95,
     correction: Correction = "single-step",
@@ -76,6 +92,8 @@ def audit_amplification(
             default the training rows of the same images. Without ids it is aligned to the outputs row by row.
         before: the training data before they were balanced. Where training data are balanced, items are tied
             to no side there; each item's side is then taken from this corpus.
+        without: outputs of a model of the data before they were balanced. They stand beside `outputs`, those
+            of a model of the balanced data, and the page shows what balancing changed.
         units: column with what images belong to, where several are no independent evidence: a photographer, a
             video, a prompt. Intervals are then made of these. False says that images are independent.
         text: column with captions, where its name does not tell.
@@ -88,6 +106,9 @@ def audit_amplification(
         min_support: mentions with a group that an item needs in the training data.
         top_n: mined items per group and part of speech.
         tagger: for parts of speech: "module:attr", or spacy:MODEL. In Python also a callable.
+        parser: of sentences, to count what people do, undergo and are said to be, instead of nouns and verbs
+            that stand beside them: spacy:MODEL, of a model that is installed, or module:attr. In Python also
+            a pipeline of spaCy, or a callable.
         tolerance: largest growth of shares that counts as none. Declared beforehand, for mean amplification
             and T→A, on both sides; who is named keeps 0.05. Or measure → tolerance.
         item_tolerance: judge single items too: largest change of a share that counts as none. Undeclared they
@@ -101,6 +122,7 @@ def audit_amplification(
             installed.
         classifier: any scikit-learn classifier; logistic regression by default.
         seeds: times each attacker is trained.
+        permutations: times groups are dealt anew among the images for the null of leakage.
         draws: bootstrap resamples of images.
         level: confidence level of the intervals.
         correction: adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.
@@ -129,6 +151,7 @@ def audit_amplification(
         min_support=min_support,
         top_n=top_n,
         tagger=tagger,
+        parser=parser,
         match=match,
         units=units,
     )
@@ -144,16 +167,20 @@ def audit_amplification(
         item_tolerance=None if item_tolerance is None else tolerance_of(float(item_tolerance))[1],
         draws=draws,
     )
-    attackers = Attackers(wanted=leakage, classifier=classifier, seeds=seeds, seed=seed)
+    attackers = Attackers(
+        wanted=leakage, classifier=classifier, seeds=seeds, permutations=permutations, seed=seed
+    )
     if truth is not None and outputs is None:
         raise UsageError(
             "truth-alone", "truth belongs to outputs, and none are given", hint="pass outputs as well"
         )
+    check_without(without, before)
     if balance is not None:
         check_ratio(balance)
     analysis = Analysis()
-    sources = open_sources(how, train, outputs, truth, before)
+    sources = open_sources(how, train, outputs, truth=truth, before=before, without=without)
     if sources["train"].kind == "counts":
+        check_without(without, before, counts=True)
         if units:
             raise UsageError("units", "counts have no images, so none belong together", given=units)
         told = of_counts(*counted(sources, how), judging, analysis)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from evenhand.measures.amplification import mean_amplification
 from evenhand.measures.association import shares, sides
 from evenhand.measures.balancing import Selection, alike, largest, ratios
 from evenhand.stats.interval import Inference
+from evenhand.texts.roles import Parser
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +115,9 @@ def balance(
     min_support: int = 10,
     top_n: int = 25,
     tagger: Tagger | str | None = None,
+    parser: Parser | str | None = None,
     to: str | os.PathLike[str] | None = None,
+    rows: str | os.PathLike[str] | None = None,
     seconds: float = 20.0,
     seed: int = 0,
 ) -> Balanced:
@@ -126,8 +130,10 @@ def balance(
         impossible: "drop" takes out every image that names, with a group, an item that some group is never
             named with; "leave" puts no constraint on such items.
         to: also write the ids there (see `Balanced.write`).
+        rows: also write the training rows that stay there, for retraining and for an audit: .jsonl or .csv.
         seconds: for the integer optimum. seed: for the choice among images with the very same mentions.
-        groups, items, text, id, rule, plurals, min_support, top_n, tagger: as in `audit_amplification`.
+        groups, items, text, id, rule, plurals, min_support, top_n, tagger, parser: as in
+            `audit_amplification`.
 
     Raises:
         UsageError: `bad-alpha`, and those of `audit_amplification`.
@@ -152,6 +158,7 @@ def balance(
         min_support=min_support,
         top_n=top_n,
         tagger=tagger,
+        parser=parser,
     )
     sources = open_sources(how, captions)
     if sources["train"].kind == "counts":
@@ -162,7 +169,34 @@ def balance(
     made, _ = balanced(prepared, alpha, whole=not weights, impossible=impossible, seconds=seconds, seed=seed)
     if to is not None:
         made.write(to)
+    if rows is not None:
+        _write_rows(prepared, made, Path(rows))
     return made
+
+
+def _write_rows(prepared: Matched, made: Balanced, target: Path) -> None:
+    """The rows of the kept images with all their columns, or id and caption; weights where not all are 1."""
+    source, weight = prepared.sources["train"], dict(zip(made.ids, made.weights, strict=True))
+    ids = [str(k) for k in range(len(source))] if source.ids is None else list(source.ids)
+    columns: dict[str, Sequence[object]] = {"image_id": ids, "caption": source.texts}
+    if source.table is not None:
+        columns = source.table.to_pydict()
+    if any(w != 1.0 for w in made.weights):
+        columns["weight"] = [weight.get(i, 0.0) for i in ids]
+    kept = [k for k, i in enumerate(ids) if i in weight]
+    found = {name: [values[k] for k in kept] for name, values in columns.items()}
+    if target.suffix == ".csv":
+        write_csv(target, found)
+    elif target.suffix in (".jsonl", ".ndjson"):
+        lines = (dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True))
+        write_whole(target, "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines))
+    else:
+        raise UsageError(
+            "unknown-format",
+            "the ending of the file tells its format",
+            given=target.name,
+            available=[".csv", ".jsonl"],
+        )
 
 
 def check_ratio(alpha: float) -> None:

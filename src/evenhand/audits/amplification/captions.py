@@ -11,7 +11,7 @@ import itertools
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -177,6 +177,20 @@ def _phrase(tokens: Tokens, phrase: tuple[str, ...], row_of: IntArray, taken: Bo
             kept.append(position)
             last = position
     return np.asarray(kept, dtype=np.int64)
+
+
+def with_words(tokens: Tokens, more: Sequence[Collection[str]]) -> Tokens:
+    """The same captions with further words at the end of each, e.g. of what a parser read from it.
+
+    >>> t = with_words(tokenise(["a dog", "a cat"]), [["sleep__agent"], []])
+    >>> t.caption(0), t.caption(1)
+    (['a', 'dog', 'sleep__agent'], ['a', 'cat'])
+    """
+    index = dict(tokens.index)
+    added = np.array([index.setdefault(w, len(index)) for own in more for w in own], dtype=np.int32)
+    at = np.repeat(tokens.starts[1:], np.fromiter(map(len, more), dtype=np.int64, count=len(more)))
+    starts = tokens.starts + np.concatenate([[0], np.cumsum(list(map(len, more)), dtype=np.int64)])
+    return Tokens(codes=np.insert(tokens.codes, at, added), starts=starts, words=list(index), index=index)
 
 
 def all_words(tokens: Tokens) -> sparse.csr_matrix:

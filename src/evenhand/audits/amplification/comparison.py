@@ -10,6 +10,7 @@ from evenhand.audits.amplification import exhibits as show
 from evenhand.audits.amplification.association import association
 from evenhand.audits.amplification.balance import add_balanced
 from evenhand.audits.amplification.blocks import image_blocks, panel_of
+from evenhand.audits.amplification.circle import add_circle
 from evenhand.audits.amplification.corpus import Corpus
 from evenhand.audits.amplification.findings import (
     BEYOND,
@@ -18,7 +19,7 @@ from evenhand.audits.amplification.findings import (
     item_findings,
     nothing_compared,
 )
-from evenhand.audits.amplification.leakage import Attackers, add_leakage
+from evenhand.audits.amplification.leakage.estimates import Attackers, add_leakage
 from evenhand.audits.amplification.panel import exchangeable
 from evenhand.audits.amplification.prepare import Matched, truth_of
 from evenhand.audits.amplification.reading import Reading
@@ -49,6 +50,7 @@ def of_rows(
             analysis.exhibits["coverage"] = show.coverage(prepared, how.rule)
         add_leakage(prepared, attackers, judging.declared.level, analysis)
         if prepared.items.names:
+            add_circle(prepared, judging, analysis)
             association(prepared, judging, analysis, beside=True)
     if balance is not None:
         add_balanced(prepared, judging, balance, analysis)
@@ -57,6 +59,7 @@ def of_rows(
         "outputs": "output rows",
         "truth": "truth rows",
         "before": "rows before balancing",
+        "without": "output rows without balancing",
     }
     return {called[name]: len(c) for name, c in prepared.corpora.items()} | _left(prepared, analysis)
 

@@ -114,12 +114,13 @@ def grouping(groups: Groups | None, sources: Sequence[RawCorpus], *, plurals: bo
     listed = isinstance(groups, str) and is_group_list(groups)
     raise UsageError(
         "no-groups",
-        "no column tells the groups of these rows",
+        "there are no captions, and no column tells the groups of these rows",
         given=groups,
         available=sorted(common),
         hint="lists of words need captions; a table of labels needs a column"
         if listed
-        else "name the column with groups= (--groups); every table needs it",
+        else "captions: text= (--text) names their column; labels: groups= (--groups) names the column of the"
+        " groups, which every table needs",
     )
 
 

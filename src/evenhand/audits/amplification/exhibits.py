@@ -18,7 +18,7 @@ from evenhand.stats.interval import tail
 from evenhand.stats.multiplicity import benjamini_hochberg
 from evenhand.stats.rates import wilson
 
-CALLED = {"train": "training data"}
+CALLED = {"train": "training data", "before": "data before balancing", "without": "outputs without balancing"}
 """What readers see for a corpus, where it is not its own name."""
 MOST_DUMBBELLS = 30
 TIED = (

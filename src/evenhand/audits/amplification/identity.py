@@ -106,8 +106,8 @@ def units_of(
         return None
     analysis.note(
         "units",
-        f"{images:,} images belong to {units:,} values of {name}: intervals and nulls of what is judged are"
-        " made of these. Leakage takes images for independent.",
+        f"{images:,} images belong to {units:,} values of {name}: intervals, nulls and the folds of"
+        " attackers are made of these.",
     )
     return Units(name=name, of=codes)
 

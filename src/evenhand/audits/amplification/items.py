@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +22,7 @@ from evenhand._analysis import Analysis
 from evenhand._encoding import decode
 from evenhand._errors import DataError, UsageError
 from evenhand._model import BoolArray, FloatArray
-from evenhand.audits.amplification.captions import Tokens, all_words, mentions
+from evenhand.audits.amplification.captions import Tokens, all_words, mentions, tokenise, with_words
 from evenhand.audits.amplification.corpus import (
     Items,
     Who,
@@ -38,6 +39,7 @@ from evenhand.audits.amplification.reading import Listed, Reading, Tagger
 from evenhand.audits.amplification.sources import RawCorpus
 from evenhand.measures.association import log_odds
 from evenhand.terms.groups import GroupWords
+from evenhand.texts.roles import parser_of, roles
 
 CONTEXTS = 7
 _COMMONEST = """
@@ -241,6 +243,54 @@ def _most_tied(
     return [keys[p] for p in sorted(picked, key=lambda p: (-picked[p], keys[p]))]
 
 
+# --- who does what
+ROLE = "__"
+"""Between a lemma and what somebody has to do with it, in the word that a parsed role is counted as."""
+SAID = {"agent": "to {} (does)", "object": "to {} (undergoes)", "adjective": "{} (is)"}
+
+
+def counted_words(sources: Mapping[str, RawCorpus], who: Who, how: Reading) -> dict[str, Tokens]:
+    """The words of every corpus of captions; with a parser also the roles of persons, each as one word.
+
+    Raises:
+        UsageError: `parser-with-items`, `unknown-parser`.
+    """
+    tokens = {name: tokenise(s.texts) for name, s in sources.items() if s.kind == "captions"}
+    if how.parser is None or who.words is None:
+        return tokens
+    if how.items is not None:
+        raise UsageError(
+            "parser-with-items",
+            "a parser finds the items, and items are given",
+            given=how.items if isinstance(how.items, str) else None,
+            hint="leave out items= (--item) or parser= (--parser)",
+        )
+    parse, people = parser_of(how.parser), who.words.words()
+    for name, found in tokens.items():
+        texts, own = sources[name].texts, [set[str]() for _ in range(len(found))]
+        named = np.flatnonzero(np.asarray(mentions(found, [people]).sum(axis=1)).ravel())
+        parsed = parse([" ".join((texts[k] or "").split()) for k in named.tolist()])
+        for k, document in zip(named.tolist(), parsed, strict=True):
+            found_roles = roles(document, people)
+            own[k] = {f"{re.sub('[^a-z]+', '_', lemma)}{ROLE}{kind}" for lemma, kind in found_roles}
+        tokens[name] = with_words(found, own)
+    return tokens
+
+
+def _role_items(tokens: Tokens, member: FloatArray, how: Reading) -> Items:
+    """The `top_n` deeds, sufferings and adjectives most tied to each group, as the captions parse."""
+    parts = [(word, *word.split(ROLE)) for word in tokens.words if ROLE in word]
+    concepts = {
+        (root, kind): {word} for word, root, kind in (p for p in parts if len(p) == 3) if kind in SAID
+    }
+    picked = _most_tied(tokens, concepts, member, how)
+    return Items(
+        names=tuple(SAID[kind].format(root) for root, kind in picked),
+        forms=tuple(tuple(concepts[key]) for key in picked),
+        kinds=tuple(kind for _, kind in picked),
+    )
+
+
 # --- which items
 
 
@@ -265,6 +315,8 @@ def items_of(
         return _without_groups(given, who, analysis)
     named, _ = named_by(listed[0], tokens["train"], who)
     member, _ = members(named, who.names, how.rule)
+    if how.parser is not None and who.words is not None:
+        return _role_items(tokens["train"], member, how)
     others = [t for name, t in tokens.items() if name != "train"]
     items, notes = mined_items(tokens["train"], others, member, who.words, how)
     for slug, text in notes:

@@ -12,7 +12,6 @@ import numpy as np
 from evenhand._analysis import Analysis
 from evenhand._errors import DataError, UsageError
 from evenhand._model import FloatArray
-from evenhand.audits.amplification.captions import tokenise
 from evenhand.audits.amplification.corpus import (
     Corpus,
     Items,
@@ -31,12 +30,16 @@ from evenhand.audits.amplification.identity import (
     units_of,
     withhold_of_units,
 )
-from evenhand.audits.amplification.items import items_of
+from evenhand.audits.amplification.items import counted_words, items_of
 from evenhand.audits.amplification.panel import Blocks, Panel, panel
 from evenhand.audits.amplification.reading import RULES, Reading
 from evenhand.audits.amplification.sources import RawCorpus, read_source
 
-CALLED = {"train": "training data", "before": "training data before balancing"}
+CALLED = {
+    "train": "training data",
+    "before": "training data before balancing",
+    "without": "outputs without balancing",
+}
 Dropped: TypeAlias = tuple[str, str, int, int]
 """(item, reason, mentions in train, mentions in outputs)."""
 
@@ -46,8 +49,8 @@ class Matched:
     """Corpora ready to compare.
 
     Args:
-        corpora: "train", and where given "outputs", "truth" and "before" (the training data before they
-            were balanced).
+        corpora: "train", and where given "outputs", "truth", "before" (the training data before they were
+            balanced) and "without" (outputs of a model of these).
         groups, items: what is left of them. images: how many there are in all. known: whether ids tell them
             apart.
         sources: as they were read. dropped: items left out.
@@ -116,7 +119,7 @@ def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> 
     if "before" in sources and "outputs" not in sources:
         raise UsageError("before-alone", "sides are for outputs, and none are given", hint="pass outputs too")
     who = grouping(how.groups, alike, plurals=how.plurals)
-    tokens = {name: tokenise(s.texts) for name, s in sources.items() if s.kind == "captions"}
+    tokens = counted_words(sources, who, how)
     indices, images, known = image_of(sources)
     items = items_of(sources, tokens, who, how, analysis)
     corpora = {
@@ -143,6 +146,7 @@ def prepare(sources: dict[str, RawCorpus], how: Reading, analysis: Analysis) -> 
     elif how.units is None:
         withhold_of_units(sources, indices, who.columns, analysis)
     _match(prepared, how, analysis)
+    _same_images(prepared)
     _drop_groups(prepared, analysis)
     _drop_items(prepared, how, analysis)
     return prepared
@@ -237,6 +241,16 @@ def _match(prepared: Matched, how: Reading, analysis: Analysis) -> None:
         )
 
 
+def _same_images(prepared: Matched) -> None:
+    """Outputs with and without balancing are of the same images, where ids tell."""
+    without, outputs = prepared.corpora.get("without"), prepared.outputs
+    if without is not None and outputs is not None and prepared.known:
+        shared = np.intersect1d(without.images, outputs.images)
+        for name, corpus in (("without", without), ("outputs", outputs)):
+            if len(shared):
+                prepared.corpora[name] = corpus.take(np.flatnonzero(np.isin(corpus.images, shared)))
+
+
 def _drop_groups(prepared: Matched, analysis: Analysis) -> None:
     train = prepared.train
     present = train.member.sum(axis=0) > 0
@@ -248,7 +262,9 @@ def _drop_groups(prepared: Matched, analysis: Analysis) -> None:
             "the training data name one group only" if left else "every row that names a group names several",
             given=", ".join(left) or f"{several} rows with several groups",
             expected="rows that name each of at least two groups",
-            hint='rule="any" (--rule any) counts rows that name several groups for each of them',
+            hint='rule="any" (--rule any) counts rows that name several groups for each of them'
+            if several
+            else "other words: groups= (--groups) takes a list of evenhand list terms, a file or a column",
         )
     gone = [g for g in prepared.groups if g not in left]
     if gone:
@@ -314,11 +330,11 @@ def truth_of(prepared: Matched) -> Corpus | None:
 
 
 def open_sources(
-    how: Reading, train: object, outputs: object = None, truth: object = None, before: object = None
+    how: Reading, train: object, outputs: object = None, **others: object
 ) -> dict[str, RawCorpus]:
-    """Read whatever was given, as "train", "outputs", "truth" and "before"."""
+    """Read whatever was given, as "train", "outputs", and of `others` "truth", "before" and "without"."""
     sources: dict[str, RawCorpus] = {}
-    for name, source in (("train", train), ("outputs", outputs), ("truth", truth), ("before", before)):
+    for name, source in {"train": train, "outputs": outputs, **others}.items():
         if source is None:
             continue
         called = CALLED.get(name, name)

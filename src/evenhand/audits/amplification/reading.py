@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from evenhand.terms.groups import GroupWords
+from evenhand.texts.roles import Parser
 
 Groups: TypeAlias = str | os.PathLike[str] | Sequence[str] | Mapping[str, Any] | GroupWords
 """A list of `evenhand list terms`, a file, a column or several, {group: [words]}."""
@@ -38,5 +39,6 @@ class Reading:
     min_support: int = 10
     top_n: int = 25
     tagger: Tagger | str | None = None
+    parser: Parser | str | None = None
     match: str = "auto"
     units: str | Literal[False] | None = None

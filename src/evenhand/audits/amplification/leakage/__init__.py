@@ -1,0 +1,1 @@
+"""Leakage: attackers guess the group from outputs, and from what people said of the same images."""
