@@ -403,7 +403,7 @@ def test_the_annotation_sheet_is_blind_and_comes_back_as_rates(tmp_path: Path) -
     rows = list(adjusted(result, tmp_path / "sheet.csv", tmp_path / "key.csv").rows())
     assert sum(int(r["judged"]) for r in rows) == n
     assert all(r["share valid"] == 1.0 for r in rows)
-    assert all(r["adjusted flip rate"] == r["flip rate"] for r in rows)
+    assert all(r["valid-flip rate"] == r["flip rate"] for r in rows)
 
 
 # --- the command line ---------------------------------------------------------------------------------------------

@@ -37,6 +37,8 @@ def _attack(texts: list[str]) -> eh.Result:
         placebos=19,
         min_similarity=-1.0,
         max_rank=17,
+        any_form=True,
+        antonyms=True,
         seed=3,
     )
 

@@ -52,7 +52,7 @@ class Rules:
         min_similarity: least cosine of w and candidate (δ; 0.4 to 0.5 in the literature).
         min_gain: least change along the direction, in standard deviations of the vocabulary's projections
             onto it.
-        max_rank: the candidate is among this many nearest words of w.
+        max_rank: the candidate is among this many nearest words of w, and w among as many of the candidate's.
         max_target: most words that one candidate may stand for in one direction (hubs); None for no cap.
         inflections: also accept inflections of w.
         function_words: also alter function words; gender words by definition (he, she) are altered in any
@@ -133,6 +133,14 @@ def pools(
     dropped["function words and signs"] = int(np.sum(~words))
     dropped["inflections of the word"] = int(np.sum(words & same))
     keep = words & ~same
+    back = np.zeros(len(vectors), dtype=np.float32)
+    targets = np.unique(candidate[keep])
+    if len(targets):
+        last = nearest(vectors, targets, [None], n=min(rules.max_rank, len(vectors)))[0].cosine
+        back[targets] = np.where(np.isfinite(last), last, np.inf).min(axis=1)
+    mutual = similarity >= back[candidate] - 1e-6
+    dropped["not among the candidate's own nearest"] = int(np.sum(keep & ~mutual))
+    keep &= mutual
     return Pools(
         sources=rows,
         source=source[keep],

@@ -23,6 +23,7 @@ from evenhand.audits.attack.axes import axes_of
 from evenhand.audits.attack.course import Course, pursue
 from evenhand.audits.attack.field import Laying, Match, reader_of, tagger_of
 from evenhand.audits.attack.findings import CLAIMS, EXCESS
+from evenhand.audits.attack.readable import reading_of
 from evenhand.audits.attack.search import Effort
 from evenhand.embeddings.dictionary import Rules
 from evenhand.embeddings.vectors import vectors
@@ -58,6 +59,9 @@ def attack(
     max_rank: int = 50,
     max_target: int | None = 40,
     inflections: bool = False,
+    any_form: bool = False,
+    antonyms: bool = False,
+    label_words: str = "include",
     strength: float | None = None,
     match: Match = "candidates",
     definitional: str = "apart",
@@ -119,9 +123,15 @@ def attack(
         n: most candidates for a word.
         min_similarity: least cosine with the word.
         min_gain: least change along the direction, in spreads. Of the vocabulary's projections onto it.
-        max_rank: a candidate is among so many nearest words.
+        max_rank: a candidate is among so many nearest words. And the word among the candidate's.
         max_target: most words that one candidate may stand for. In Python None for no cap.
         inflections: also accept inflections of a word.
+        any_form: also accept words of another part of speech or form, and change names. Without it, "he is
+            lied" is no alteration, and "her" becomes him or his as the rewriting decides; this needs the
+            extra `captions`.
+        antonyms: also accept opposites, such as wrong → right.
+        label_words: include or leave (alter no word that flips the label when it stands alone). For this the
+            subject is asked every word in question; a lexicon of single words then hardly flips at all.
         strength: length of the step; by default of the sum and difference of unit vectors itself.
         match: equal budgets both ways: candidates, mutual or none. `candidates` gives both directions equally
             many at every place, `mutual` keeps w → c only where the opposite direction has c → w.
@@ -203,9 +213,15 @@ def attack(
         block=200_000 if budget is None else max(200, budget // 10),
         units=_units_of(sentences, units),
     )
-    extra, parts = tuple(definitional_words), tagger_of(tagger)
     laying = Laying(
-        rules=rules, placebos=placebos, match=match, ratio=fluency_ratio, tagger=parts, extra=extra, seed=seed
+        rules=rules,
+        placebos=placebos,
+        match=match,
+        ratio=fluency_ratio,
+        tagger=tagger_of(tagger),
+        extra=tuple(definitional_words),
+        seed=seed,
+        reading=reading_of(any_form=any_form, antonyms=antonyms, label_words=label_words),
     )
     space = vectors(embeddings, limit=limit, fold_case=fold_case)
     course = Course(

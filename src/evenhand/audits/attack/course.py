@@ -4,7 +4,7 @@ all of it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared
@@ -16,7 +16,7 @@ from evenhand.audits.attack.axes import Axis
 from evenhand.audits.attack.exhibits import add_exhibits, traces
 from evenhand.audits.attack.field import Laying, field_of
 from evenhand.audits.attack.findings import Attacked, add_findings
-from evenhand.audits.attack.notes import note_asked, note_texts
+from evenhand.audits.attack.notes import note_asked, note_reading, note_texts
 from evenhand.audits.attack.search import Effort, attack_axis
 from evenhand.embeddings._matrix import Vectors
 from evenhand.embeddings.fluency import Fluency, contexts_of
@@ -62,11 +62,13 @@ def pursue(door: Callable[..., Result], course: Course, asking: Asking, declared
         reader = course.reads(contexts.tokens, space)
         read_by = None if reader is None else reader.id
         unstable = asking.unstable(texts, goal, analysis)
+        laying = replace(course.laying, reading=course.laying.reading.asking(goal, asking.columns))
         attacked: list[Attacked] = []
         for axis in course.axes:
-            laid = field_of(axis, contexts, space, reader, course.laying)
+            laid = field_of(axis, contexts, space, reader, laying)
             attacked.append(attack_axis(laid, goal, course.effort, asking, again=unstable))
         note_texts(course.given, goal, attacked, analysis)
+        note_reading(laying.reading, analysis)
         add_findings(attacked, declared, analysis)
         add_exhibits(attacked, analysis, traces(attacked, goal, asking.trace), fluency=read_by)
     note_asked(asking, analysis)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from evenhand._errors import UsageError
 from evenhand._model import IntArray
 from evenhand.audits.attack.axes import Axis, Placebos, definitional_words, draw_placebos
+from evenhand.audits.attack.readable import Forms, Reading, pass_rates, thinned
 from evenhand.embeddings._matrix import Matrix, Vectors
 from evenhand.embeddings.dictionary import Chosen, Pools, Rules, choose, pools
 from evenhand.embeddings.directions import loaded
@@ -41,6 +42,7 @@ class Field:
         order: per side, (K, edges): the larger, the sooner a placebo takes a candidate.
         special: rows of definitional words. special_edge: (edges,) the candidate is one.
         funnel: rule → alterations that it removed.
+        readable: (rule, words that pass along the axis, along the mean placebo), shares of those that move.
     """
 
     axis: Axis
@@ -58,6 +60,7 @@ class Field:
     fluent: Fluent
     vectors: Vectors
     match: Match
+    readable: Sequence[tuple[str, float, float | None]] = ()
     _open: dict[int, list[int]] = field(default_factory=dict)
     _ranked: dict[tuple[int, int], npt.NDArray[Any]] = field(default_factory=dict)
 
@@ -155,6 +158,7 @@ class Laying:
         match: how both sides of an axis get equally much to choose from.
         ratio: least fluency of an altered text, as a share of the original's.
         tagger: words → parts of speech, which candidates must keep. extra: further definitional words.
+        reading: what counts as readable.
     """
 
     rules: Rules
@@ -164,6 +168,7 @@ class Laying:
     ratio: float
     tagger: Tagger | None = None
     extra: tuple[str, ...] = ()
+    reading: Reading = field(default_factory=Reading)
 
     def __post_init__(self) -> None:
         if self.match not in get_args(Match):
@@ -183,7 +188,8 @@ def field_of(
     words = definitional_words(axis, laying.extra)
     special = frozenset(i for i, w in enumerate(vectors.words) if w.lower() in words)
     sites = sites_of(contexts, vectors)
-    pool = pools(vectors, {site.row for row in sites for site in row}, rules, definitional=words)
+    every = pools(vectors, {site.row for row in sites for site in row}, rules, definitional=words)
+    pool = thinned(every, vectors, laying.reading)
     drawn = draw_placebos(vectors, axis, laying.placebos, seed=laying.seed, special=words)
     chosen = [choose(vectors, pool, side.step, rules) for side in axis.sides]
     offers = tuple(Offers.of(pool, c) for c in chosen)
@@ -197,6 +203,10 @@ def field_of(
         if any(row in o.by_row for o in offers)
     }
     steps = [d.step for d in drawn.directions]
+    fits = Forms(vectors=vectors, contexts=contexts, special=special) if laying.reading.forms else None
+    read = fluent(
+        contexts, sites, asked, vectors, reader, ratio=laying.ratio, tagger=laying.tagger, fits=fits
+    )
     return Field(
         axis=axis,
         placebos=drawn,
@@ -212,7 +222,8 @@ def field_of(
         sites=sites,
         vectors=vectors,
         match=match,
-        fluent=fluent(contexts, sites, asked, vectors, reader, ratio=laying.ratio, tagger=laying.tagger),
+        fluent=read,
+        readable=pass_rates(every, pool, vectors, [axis.sides[0].step, *steps], rules.min_gain, fits),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand._analysis import Analysis
 from evenhand.audits.attack.asking import Asking
 from evenhand.audits.attack.findings import Attacked
+from evenhand.audits.attack.readable import Reading
 from evenhand.plans.goal import Goal
 from evenhand.texts import Texts
 
@@ -50,6 +51,15 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
                 " do not count.",
                 warning=True,
             )
+
+
+def note_reading(reading: Reading, analysis: Analysis) -> None:
+    if reading.untold:
+        text = (
+            "Parts of speech and inflections are not known, so alterations may be ungrammatical: install"
+            " evenhand[captions], or say --any-form."
+        )
+        analysis.note("no-forms", text, warning=True)
 
 
 def note_asked(asking: Asking, analysis: Analysis) -> None:
