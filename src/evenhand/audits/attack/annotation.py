@@ -93,7 +93,7 @@ def adjusted(result: Result, sheet: str | os.PathLike[str], key: str | os.PathLi
         "Valid flips: the text reads well and deserves its old label",
         rows,
         note="Valid-flip rate: of the alterable texts, flips times the share that people found valid; its"
-        " interval joins those of both (MOVER). Of the placebos their mean rate, with the range of the middle 95 %.",
+        " interval joins those of both (MOVER). Of placebos their mean rate and the middle 95 %.",
     )
 
 

@@ -140,7 +140,7 @@ class Forms:
         if site.row not in self.special and self._name(text, site):
             return np.zeros(len(candidates), dtype=np.bool_)
         if text not in self._tags:
-            self._tags[text] = forms.pattern_tagger()(self.contexts.tokens[text])
+            self._tags[text] = forms.tags_in(self.contexts.tokens[text])
         key = site.row, self._tags[text][site.token]
         if key not in self._fitting:
             word = self.vectors.words[site.row]
