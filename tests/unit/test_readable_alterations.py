@@ -46,7 +46,7 @@ def becomes(text: str, word: str, words: dict[str, list[float]], **options: obje
     ("text", "words", "fits", "does_not"),
     [
         ("he is happy here", ("happy", "glad", "lied", "wins"), "glad", {"lied", "wins"}),
-        ("they lost the match", ("match", "contest", "wrote", "matches"), "contest", {"wrote", "matches"}),
+        ("they lost the match", ("match", "contest", "wrote", "happy"), "contest", {"wrote", "happy"}),
         ("the dogs barked", ("dogs", "cats", "animal", "sing"), "cats", {"animal", "sing"}),
         ("she walked home", ("walked", "strolled", "strolling", "garden"), "strolled", {"strolling", "garden"}),
     ],

@@ -74,6 +74,9 @@ def attack(
     max_rank: Annotated[int, Option(help="A candidate is among so many nearest words.", min=1)] = 50,
     max_target: Annotated[int, Option(help="Most words that one candidate may stand for.", min=1)] = 40,
     inflections: Annotated[bool, Option("--inflections", help="Also accept inflections of a word.")] = False,
+    dictionary: Annotated[
+        str, Option(help="rules or seed (the words plainly nearest to word + direction).")
+    ] = "rules",
     any_form: Annotated[
         bool,
         Option("--any-form", help="Also accept words of another part of speech or form, and change names."),

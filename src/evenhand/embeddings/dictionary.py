@@ -150,6 +150,34 @@ def pools(
     )
 
 
+def plain_pools(
+    vectors: Vectors,
+    sources: Iterable[int],
+    steps: Sequence[Matrix],
+    rules: Rules,
+    *,
+    definitional: frozenset[str],
+) -> Pools:
+    """For every source word the words nearest to w + g by cosine, of all directions together, and no rule.
+
+    The best of one direction in such a pool are those that a plain search along it finds.
+
+    Args:
+        steps: (d,) of each direction.
+    """
+    rows = np.array(sorted(set(sources)), dtype=np.int64)
+    rows = rows[[_alterable(vectors.words[r], rules, definitional) for r in rows]] if len(rows) else rows
+    size, codes = len(vectors), np.empty(0, dtype=np.int64)
+    for found in nearest(vectors, rows, list(steps), n=rules.n) if len(rows) else ():
+        edges = np.arange(len(rows))[:, None] * size + found.rows
+        codes = np.union1d(codes, edges[found.rows >= 0])
+    source, candidate = codes // size, codes % size
+    near = np.einsum("ij,ij->i", vectors.unit[rows[source]], vectors.unit[candidate])
+    return Pools(
+        sources=rows, source=source, candidate=candidate, similarity=np.asarray(near, dtype=np.float32)
+    )
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Chosen:
     """The alterations of one direction: edges sorted by source and then by cosine with the shifted vector.

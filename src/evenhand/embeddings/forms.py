@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 
 def available() -> bool:
@@ -55,13 +56,13 @@ def pattern_tagger() -> Callable[[Sequence[str]], list[str]]:
 
 
 def tags_in(words: Sequence[str]) -> list[str]:
-    """Penn tags of the words of a text; behind an article or possessive a base form is a noun where it can be.
+    """Penn tags of the words of a text; behind an article or possessive a verb is a noun where it can be.
 
     >>> tags_in(["they", "lost", "the", "match"])[-1], tags_in(["they", "play"])[-1]
     ('NN', 'VB')
     """
     found = pattern_tagger()(words)
-    for i, (before, tag) in enumerate(zip(found, found[1:], strict=False), 1):
+    for i, (before, tag) in enumerate(pairwise(found), 1):
         noun = {"VB": "NN", "VBP": "NN", "VBZ": "NNS"}.get(tag)
         if before in ("DT", "PRP$") and noun in tags_of(words[i]):
             found[i] = str(noun)

@@ -59,6 +59,7 @@ def attack(
     max_rank: int = 50,
     max_target: int | None = 40,
     inflections: bool = False,
+    dictionary: str = "rules",
     any_form: bool = False,
     antonyms: bool = False,
     label_words: str = "include",
@@ -126,6 +127,9 @@ def attack(
         max_rank: a candidate is among so many nearest words. And the word among the candidate's.
         max_target: most words that one candidate may stand for. In Python None for no cap.
         inflections: also accept inflections of a word.
+        dictionary: rules or seed (the words plainly nearest to word + direction). The latter is what the
+            practice does, for comparison: no rule of similarity, gain, form or opposites, for the direction
+            and its placebos alike.
         any_form: also accept words of another part of speech or form, and change names. Without it, "he is
             lied" is no alteration, and "her" becomes him or his as the rewriting decides; this needs the
             extra `captions`.
@@ -221,7 +225,12 @@ def attack(
         tagger=tagger_of(tagger),
         extra=tuple(definitional_words),
         seed=seed,
-        reading=reading_of(any_form=any_form, antonyms=antonyms, label_words=label_words),
+        reading=reading_of(
+            any_form=any_form or dictionary == "seed",
+            antonyms=antonyms or dictionary == "seed",
+            label_words=label_words,
+        ),
+        dictionary=dictionary,
     )
     space = vectors(embeddings, limit=limit, fold_case=fold_case)
     course = Course(

@@ -55,7 +55,7 @@ def pursue(door: Callable[..., Result], course: Course, asking: Asking, declared
     for problem in space.problems:
         analysis.note("vectors-left-out", f"While reading {space.id}: {problem}.", warning=True)
     columns = asking.columns(texts)
-    read_by = None
+    read_by, attacked = None, list[Attacked]()
     if columns or asking.stopped is None:
         goal = course.wants(columns)
         contexts = contexts_of(course.given.texts)
@@ -63,7 +63,6 @@ def pursue(door: Callable[..., Result], course: Course, asking: Asking, declared
         read_by = None if reader is None else reader.id
         unstable = asking.unstable(texts, goal, analysis)
         laying = replace(course.laying, reading=course.laying.reading.asking(goal, asking.columns))
-        attacked: list[Attacked] = []
         for axis in course.axes:
             laid = field_of(axis, contexts, space, reader, laying)
             attacked.append(attack_axis(laid, goal, course.effort, asking, again=unstable))
@@ -79,7 +78,13 @@ def pursue(door: Callable[..., Result], course: Course, asking: Asking, declared
         findings=tuple(analysis.findings),
         exhibits=analysis.exhibits,
         notes=tuple(analysis.notes),
-        counts={"texts": len(texts), "asked": asking.asked, "failed": asking.failed},
+        counts={
+            "texts": len(texts),
+            "asked": asking.asked,
+            "distinct": asking.distinct,
+            "evaluations": sum(int(r.evaluations.sum()) for one in attacked for _, r, _ in one.strata()),
+            "failed": asking.failed,
+        },
         provenance=provenance(
             door,
             {"directions": [side.name for axis in course.axes for side in axis.sides]},

@@ -8,7 +8,7 @@ reacts to placebos just as much; only the choice of words differs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -20,7 +20,7 @@ from evenhand._model import IntArray
 from evenhand.audits.attack.axes import Axis, Placebos, definitional_words, draw_placebos
 from evenhand.audits.attack.readable import Forms, Reading, pass_rates, thinned
 from evenhand.embeddings._matrix import Matrix, Vectors
-from evenhand.embeddings.dictionary import Chosen, Pools, Rules, choose, pools
+from evenhand.embeddings.dictionary import Chosen, Pools, Rules, choose, plain_pools, pools
 from evenhand.embeddings.directions import loaded
 from evenhand.embeddings.fluency import Contexts, Fluency, fluency
 from evenhand.plans.alter import Fluent, Offers, Site, Tagger, fluent, sites_of
@@ -28,6 +28,7 @@ from evenhand.subjects.python import from_path
 from evenhand.texts import texts as texts_of
 
 Match: TypeAlias = Literal["candidates", "mutual", "none"]
+DICTIONARIES = ("rules", "seed")
 _NONE = np.empty(0, dtype=np.int64)
 
 
@@ -158,7 +159,7 @@ class Laying:
         match: how both sides of an axis get equally much to choose from.
         ratio: least fluency of an altered text, as a share of the original's.
         tagger: words → parts of speech, which candidates must keep. extra: further definitional words.
-        reading: what counts as readable.
+        reading: what counts as readable. dictionary: "seed" for the words plainly nearest to the sum.
     """
 
     rules: Rules
@@ -169,8 +170,13 @@ class Laying:
     tagger: Tagger | None = None
     extra: tuple[str, ...] = ()
     reading: Reading = field(default_factory=Reading)
+    dictionary: str = "rules"
 
     def __post_init__(self) -> None:
+        if self.dictionary not in DICTIONARIES:
+            raise UsageError(
+                "unknown-dictionary", "no such dictionary", given=self.dictionary, available=DICTIONARIES
+            )
         if self.match not in get_args(Match):
             known = get_args(Match)
             raise UsageError("unknown-match", "there is no such matching", given=self.match, available=known)
@@ -188,9 +194,16 @@ def field_of(
     words = definitional_words(axis, laying.extra)
     special = frozenset(i for i, w in enumerate(vectors.words) if w.lower() in words)
     sites = sites_of(contexts, vectors)
-    every = pools(vectors, {site.row for row in sites for site in row}, rules, definitional=words)
-    pool = thinned(every, vectors, laying.reading)
     drawn = draw_placebos(vectors, axis, laying.placebos, seed=laying.seed, special=words)
+    rows = {site.row for row in sites for site in row}
+    if laying.dictionary == "seed":
+        rules = replace(rules, min_gain=float("-inf"), max_target=None)
+        steps = [side.step for side in axis.sides]
+        steps += [sign * d.step for d in drawn.directions for sign in (1, -1)[: len(axis.sides)]]
+        every = plain_pools(vectors, rows, steps, rules, definitional=words)
+    else:
+        every = pools(vectors, rows, rules, definitional=words)
+    pool = thinned(every, vectors, laying.reading)
     chosen = [choose(vectors, pool, side.step, rules) for side in axis.sides]
     offers = tuple(Offers.of(pool, c) for c in chosen)
     if match == "mutual" and len(offers) > 1:

@@ -9,10 +9,14 @@ import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand.audits.attack.asking import Asking
+from evenhand.audits.attack.axes import frequency_leaning
 from evenhand.audits.attack.findings import Attacked
 from evenhand.audits.attack.readable import Reading
 from evenhand.plans.goal import Goal
 from evenhand.texts import Texts
+
+LEANS = 0.2
+"""Correlation of a direction with frequency from which it is told, where the placebos have less."""
 
 
 def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis: Analysis) -> None:
@@ -44,6 +48,15 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
                 f" possible p is {1 / (drawn + 1):.3g}."
             )
             analysis.note("few-placebos", text, warning=True)
+        lean = frequency_leaning(one.field.vectors, one.field.axis.sides[0])
+        placed = [frequency_leaning(one.field.vectors, d) for d in one.field.placebos.directions]
+        if placed and abs(lean) >= LEANS and abs(lean - float(np.mean(placed))) >= LEANS / 2:
+            text = (
+                f"{name}: this direction goes with word frequency (correlation with the rank in the file"
+                f" {lean:.2f}, placebos {float(np.mean(placed)):.2f} on average), so a model that reacts to rare"
+                " words may look as if it reacted to the direction."
+            )
+            analysis.note("direction-of-frequency", text, warning=True)
         if one.not_repeated:
             analysis.note(
                 "flips-not-repeated",
