@@ -194,3 +194,64 @@ def test_the_interval_of_a_product_covers_it() -> None:
         _, low, high = product_of(ends[0], ends[1])
         hits += low <= 0.12 <= high
     assert 930 <= hits <= 980
+
+
+def test_the_seed_dictionary_is_the_plain_neighbours_of_the_sum() -> None:
+    """What a word may become are the n words nearest to w + g, and nothing else, whatever the rules say."""
+    from evenhand.embeddings import direction, vectors
+
+    v = vectors(space("nice", "kind", "sweet", "calm", "warm"))
+    step = direction("woman-man", v).step.astype(float)
+    shifted = v.unit[v.row("nice")] + step
+    nearest = sorted((w for w in v.words if w != "nice"), key=lambda w: -float(v.unit[v.row(w)] @ shifted))[
+        :2
+    ]
+    found = becomes(
+        "a nice day", "nice", space("nice", "kind", "sweet", "calm", "warm"), dictionary="seed", n=2
+    )
+    assert found == set(nearest) - {"woman", "man"}
+    assert found
+    with pytest.raises(UsageError, match="unknown-dictionary"):
+        eh.attack(lexicon, ["a"], embeddings=space("a", "b"), dictionary="plain")
+
+
+def test_placebos_are_pairs_of_the_direction_s_kind(data: Path) -> None:
+    """Nouns beside woman and man, as frequent; no inflections of one word, no names, no pair twice."""
+    from evenhand.audits.attack.axes import axes_of, definitional_words, draw_placebos
+    from evenhand.embeddings import vectors
+    from evenhand.embeddings.dictionary import same_lemma
+
+    v = vectors(data / "attack" / "glove.6B.50d.subset.txt")
+    axis = axes_of(["woman-man", "man-woman"], v, None)[0]
+    drawn = draw_placebos(v, axis, 99, seed=0, special=definitional_words(axis))
+    pairs = [d.words for d in drawn.directions]
+    assert len({frozenset(pair) for pair in pairs}) == 99
+    assert not any(same_lemma(*pair) for pair in pairs)
+    ranks = np.array([[v.row(w) for w in pair] for pair in pairs])
+    assert np.median(ranks) < len(v) / 2  # woman and man are frequent words
+    assert np.mean(drawn.cosine) > 0.7
+    if forms.available():
+        assert all(forms.usual_tag(w) == "NN" for pair in pairs for w in pair)
+
+
+def test_distinct_inputs_and_evaluations_are_counted_apart() -> None:
+    """A genetic search looks at many states again; each input is asked once, as the model itself counts."""
+    seen: list[str] = []
+    weights = {w: 6 * x for w, x in PLANTED.loading.items()}
+
+    def model(inputs: list[str]) -> list[dict[str, float]]:
+        seen.extend(inputs)
+        high = [float(1 / (1 + np.exp(-sum(weights.get(w, 0.0) for w in t.split())))) for t in inputs]
+        return [{"high": x, "low": 1 - x} for x in high]
+
+    counts = {}
+    for search in ("beam", "genetic"):
+        seen.clear()
+        made = eh.attack(
+            model, PLANTED.sentences(20, seed=1), embeddings=PLANTED.vectors, fluency="none", placebos=0,
+            search=search,
+        )  # fmt: skip
+        counts[search] = made.counts
+        assert made.counts["distinct"] == len(set(seen))
+    assert counts["genetic"]["evaluations"] > 2 * counts["genetic"]["distinct"]
+    assert counts["beam"]["evaluations"] < counts["genetic"]["evaluations"]

@@ -80,6 +80,15 @@ def forecast_attack(
         lines.append(f"time at {rate:g} a second: {least} to about {longest} minutes")
     tolerance = (float("-inf"), float(arguments.get("tolerance", 0.05)))
     level = float(arguments.get("level", 0.95))
+    placebos = laying.placebos
+    if placebos:
+        first = int((1.0 - level) * (placebos + 1) + 1e-9)
+        lines.append(
+            f"a disparity also needs a rank among the first {first} of {placebos + 1}: at most {first - 1} of"
+            f" {placebos} placebos may reach as much"
+            if first
+            else f"{placebos} placebos are too few for any disparity; {int(1 / (1 - level))} are needed"
+        )
     for n in opened:
         if n > 1:  # of flips either way in a share of the texts, the asymmetry varies by its root
             told = design(

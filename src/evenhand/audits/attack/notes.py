@@ -24,6 +24,13 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
         analysis.note("texts-flagged", flag)
     for slug, text in goal.notes:
         analysis.note(slug, text, warning=True)
+    missing = [label for i, label in enumerate(goal.labels) if not np.any(goal.label == i)]
+    if missing and goal.kind in ("untargeted", "targeted"):
+        aimed = goal.kind == "targeted" and goal.labels[goal.target] in missing
+        text = f"No unchanged text has the label {', '.join(missing)}" + (
+            ": it is the target, and may be out of reach." if aimed else "; the subject may never give it."
+        )
+        analysis.note("label-never-given", text, warning=aimed)
     unscored = int(np.sum(~np.isfinite(goal.base).all(axis=1)))
     if unscored:
         text = f"{unscored} of {len(given)} texts have no score and are not attacked."
@@ -53,8 +60,8 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
         if placed and abs(lean) >= LEANS and abs(lean - float(np.mean(placed))) >= LEANS / 2:
             text = (
                 f"{name}: this direction goes with word frequency (correlation with the rank in the file"
-                f" {lean:.2f}, placebos {float(np.mean(placed)):.2f} on average), so a model that reacts to rare"
-                " words may look as if it reacted to the direction."
+                f" {lean:.2f}, placebos {float(np.mean(placed)):.2f} on average), so a model that reacts to"
+                " rare words may look as if it reacted to the direction."
             )
             analysis.note("direction-of-frequency", text, warning=True)
         if one.not_repeated:
