@@ -43,7 +43,7 @@ MOST_WIDE = 42
 """Functions with 7 parameters and more. It only goes down, but for doors: two for the tests of embeddings."""
 MOST_ANY = 61
 """Parameters of audits that are typed `Any`. It only goes down."""
-MOST_LINES = 20_750
+MOST_LINES = 20_900
 """Lines of `audits/` and `cli/` together. It only goes down, unless an audit is added; the tests of embeddings and
 readable alterations in the attack did."""
 

@@ -186,15 +186,7 @@ def attack(
     if placebos < 0 or repeats < 1:
         given = (placebos, repeats)
         raise UsageError("bad-count", "placebos is at least 0 and repeats at least 1", given=given)
-    bounds = (float("-inf"), tolerance_of(tolerance)[1])
-    declared = Declared(
-        tolerance={EXCESS: bounds},
-        primary=named_primary(primary),
-        level=check_level(level),
-        correction=correction,
-        seed=seed,
-    )
-    declared.check_primary(CLAIMS)
+    declared = _declared(tolerance, primary, level, correction, seed)
     rules = Rules(
         n=n,
         min_similarity=min_similarity,
@@ -225,11 +217,7 @@ def attack(
         tagger=tagger_of(tagger),
         extra=tuple(definitional_words),
         seed=seed,
-        reading=reading_of(
-            any_form=any_form or dictionary == "seed",
-            antonyms=antonyms or dictionary == "seed",
-            label_words=label_words,
-        ),
+        reading=reading_of(dictionary, any_form=any_form, antonyms=antonyms, label_words=label_words),
         dictionary=dictionary,
     )
     space = vectors(embeddings, limit=limit, fold_case=fold_case)
@@ -246,6 +234,20 @@ def attack(
     with opened(journal) as kept:
         asking = Asking(chosen, kept, repeats, batch_size, executor, progress, asks=not rescore)
         return pursue(attack, course, asking, declared)
+
+
+def _declared(
+    tolerance: float, primary: str | Sequence[str], level: float, correction: Correction, seed: int
+) -> Declared:
+    declared = Declared(
+        tolerance={EXCESS: (float("-inf"), tolerance_of(tolerance)[1])},
+        primary=named_primary(primary),
+        level=check_level(level),
+        correction=correction,
+        seed=seed,
+    )
+    declared.check_primary(CLAIMS)
+    return declared
 
 
 def _units_of(given: Texts, column: str | None) -> IntArray | None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from evenhand._errors import UsageError
 from evenhand._model import IntArray
 from evenhand.audits.attack.axes import Axis, Placebos, definitional_words, draw_placebos
-from evenhand.audits.attack.readable import Forms, Reading, pass_rates, thinned
+from evenhand.audits.attack.readable import Forms, Legible, pass_rates, thinned
 from evenhand.embeddings._matrix import Matrix, Vectors
 from evenhand.embeddings.dictionary import Chosen, Pools, Rules, choose, plain_pools, pools
 from evenhand.embeddings.directions import loaded
@@ -169,7 +169,7 @@ class Laying:
     ratio: float
     tagger: Tagger | None = None
     extra: tuple[str, ...] = ()
-    reading: Reading = field(default_factory=Reading)
+    reading: Legible = field(default_factory=Legible)
     dictionary: str = "rules"
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from evenhand._analysis import Analysis
 from evenhand.audits.attack.asking import Asking
 from evenhand.audits.attack.axes import frequency_leaning
 from evenhand.audits.attack.findings import Attacked
-from evenhand.audits.attack.readable import Reading
+from evenhand.audits.attack.readable import Legible
 from evenhand.plans.goal import Goal
 from evenhand.texts import Texts
 
@@ -73,7 +73,7 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
             )
 
 
-def note_reading(reading: Reading, analysis: Analysis) -> None:
+def note_reading(reading: Legible, analysis: Analysis) -> None:
     if reading.untold:
         text = (
             "Parts of speech and inflections are not known, so alterations may be ungrammatical: install"

@@ -30,7 +30,7 @@ _BEGINS = re.compile(r"[.!?:…\n]$|(?:^|\s)[@#]\w+:?$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
+class Legible:
     """What counts as readable.
 
     Args:
@@ -46,13 +46,13 @@ class Reading:
     bare: tuple[Goal, Columns] | None = None
     untold: bool = False
 
-    def asking(self, goal: Goal, ask: Columns) -> Reading:
+    def asking(self, goal: Goal, ask: Columns) -> Legible:
         """With the subject's word on bare words, where it is wanted."""
         return replace(self, bare=(goal, ask)) if self.guarded else self
 
 
-def reading_of(*, any_form: bool, antonyms: bool, label_words: str) -> Reading:
-    """What the arguments of an attack say.
+def reading_of(dictionary: str, *, any_form: bool, antonyms: bool, label_words: str) -> Legible:
+    """What the arguments of an attack say; the seed dictionary knows neither form nor opposites.
 
     Raises:
         UsageError: `unknown-label-words`.
@@ -64,13 +64,18 @@ def reading_of(*, any_form: bool, antonyms: bool, label_words: str) -> Reading:
             given=label_words,
             available=["include", "leave"],
         )
+    plain = dictionary == "seed"
+    any_form = any_form or plain
     known = any_form or forms.available()
-    return Reading(
-        forms=not any_form and known, opposites=not antonyms, guarded=label_words == "leave", untold=not known
+    return Legible(
+        forms=not any_form and known,
+        opposites=not antonyms and not plain,
+        guarded=label_words == "leave",
+        untold=not known,
     )
 
 
-def thinned(pool: Pools, vectors: Vectors, reading: Reading) -> Pools:
+def thinned(pool: Pools, vectors: Vectors, reading: Legible) -> Pools:
     """The pool without opposites and without words that carry the label by themselves."""
     source = pool.sources[pool.source]
     listed = list(zip(source.tolist(), pool.candidate.tolist(), strict=True))
