@@ -109,10 +109,14 @@ def product_of(one: Known, other: Known) -> Known:
 
     >>> [round(x, 3) for x in product_of((0.2, 0.1, 0.3), (0.5, 0.4, 0.7))]
     [0.1, 0.046, 0.164]
+    >>> [round(x, 3) for x in product_of((0.2, 0.1, 0.3), (0.0, 0.0, 0.5))]
+    [0.0, 0.0, 0.15]
     """
     (p, p_low, p_high), (q, q_low, q_high) = one, other
     down = float(np.hypot(q * (p - p_low), p * (q - q_low)))
     up = float(np.hypot(q * (p_high - p), p * (q_high - q)))
+    if not p * q:  # at zero the joint distance vanishes, the uncertainty does not
+        up = p_high * q_high
     return p * q, max(0.0, p * q - down), min(1.0, p * q + up)
 
 
