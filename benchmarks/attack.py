@@ -22,7 +22,6 @@ from evenhand.embeddings._matrix import from_arrays
 from evenhand.embeddings.neighbours import BLOCK_BYTES, nearest
 from evenhand.embeddings.ngram import tokens_of, train
 from evenhand.embeddings.vectors import vectors
-from evenhand.plans.genetic import _Run
 
 
 def neighbours(words: int, width: int, rows: int, few: int = 200) -> Iterator[Figure]:
@@ -135,41 +134,34 @@ class Linear:
 
 
 def searches(tweets: list[str], labels: list[int], glove: str) -> None:
-    """Beam against the genetic algorithm, by two counts of queries."""
+    """Beam against greedy and the genetic algorithm, by distinct inputs and by evaluations."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     model = Linear(TfidfVectorizer(min_df=3, sublinear_tf=True), tweets[:12_000], labels[:12_000])
     held, space = tweets[12_000:12_300], vectors(glove)
-    evaluated = [0]
-    ask = _Run.ask
-
-    def counted(run: _Run, states: Any) -> Any:
-        """Every evaluation that the published search makes, also of states that it has asked before."""
-        evaluated[0] += len(states)
-        return ask(run, states)
-
-    _Run.ask = counted  # type: ignore[method-assign, assignment]
-    beam = 0.0
-    for search in ("beam", "greedy", "genetic", "genetic-practice"):
-        evaluated[0] = 0
+    searched = (
+        ("beam", {}),
+        ("beam", {"width": 5}),
+        ("greedy", {}),
+        ("genetic", {}),
+        ("genetic-practice", {}),
+    )
+    first = None
+    for search, options in searched:
         spent, result = cpu(
             partial(
-                attack, model, held, embeddings=space, placebos=0, search=search, max_queries=100_000, holdout=0,
-                definitional="include",
+                attack, model, held, embeddings=space, placebos=0, search=search, search_options=options,
+                max_queries=100_000, holdout=0, definitional="include",
             )
         )  # fmt: skip
-        rows = [f.estimate for f in result.findings if f.estimate.given is None]
-        flips = sum(
-            round((e.value or 0) * e.n) for e in rows if e.measure == "flip rate" and e.contrast == "rate"
-        )
-        queries = sum((e.value or 0) * e.n for e in rows if e.measure == "queries for a text")
-        beam = beam or queries
-        every = evaluated[0] or queries
+        flips = sum(int(row["flips"] or 0) for row in result.exhibits["flips"].rows())
+        distinct, every = result.counts["distinct"], result.counts["evaluations"]
+        first = first or (distinct, every)
         print(
-            f"{search}: {flips} flips, {queries:,.0f} distinct queries ({queries / beam:.1f} × beam), {every:,.0f} with repeats"
-            f" ({every / beam:.0f} ×), {1000 * spent / (2 * len(held)):.1f} CPU ms a text and direction"
+            f"{search} {options or ''}: {flips} flips, {distinct:,} distinct inputs ({distinct / first[0]:.2f} × beam,"
+            f" {1000 * flips / distinct:.1f} flips for 1,000), {every:,} evaluations ({every / first[1]:.1f} ×),"
+            f" {1000 * spent / (2 * len(held)):.1f} CPU ms a text and direction"
         )
-    _Run.ask = ask  # type: ignore[method-assign]
 
 
 def shares(tweets: list[str], labels: list[int], glove: str, placebos: int) -> None:

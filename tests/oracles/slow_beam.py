@@ -7,7 +7,7 @@ from evenhand.plans.problem import Move, Outcome, Problem, ProblemSearch, State,
 INF = float("inf")
 
 
-def one_beam(problem: Problem, *, max_queries: int, width: int = 5, branch: int = 12) -> ProblemSearch:
+def one_beam(problem: Problem, *, max_queries: int, width: int = 1, branch: int = 12) -> ProblemSearch:
     """Single changes, then the most promising combinations of a kept state with the best single change of a place."""
     longest = max(problem.counts, default=0)
     singles: list[State] = [((p, c),) for c in range(longest) for p, n in enumerate(problem.counts) if c < n]

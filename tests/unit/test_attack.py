@@ -95,6 +95,28 @@ def test_a_model_that_never_flips_is_within_tolerance_only_with_enough_texts() -
     assert all((f.because or "").endswith(toothless) for f in judged(many).values())
 
 
+def test_a_label_that_the_subject_never_gives_is_said() -> None:
+    """As a warning where the search is after it; a subject with both labels gets no note."""
+    texts = TEXTS[:12]
+    both = {
+        n.slug for n in attack(GENDERED, texts, embeddings=SPACE.vectors, fluency="none", placebos=0).notes
+    }
+    assert "label-never-given" not in both
+    high = linear({}, bias=9.0)
+    made = attack(
+        high, texts, embeddings=SPACE.vectors, fluency="none", placebos=0, goal="targeted", target="low"
+    )
+    (note,) = (n for n in made.notes if n.slug == "label-never-given")
+    assert "No unchanged text has the label low: it is the target" in note.text
+    assert note.level == "warning"
+
+
+def test_an_embedding_without_the_definitional_words_is_one_message() -> None:
+    """The pairs that were sought are named."""
+    with pytest.raises(UsageError, match=r"no pair of this list has vectors[\s\S]*woman-man"):
+        attack(GENDERED, TEXTS, embeddings={"a": [1, 0], "b": [0, 1]}, directions=["mean:definitional"])
+
+
 def test_placebos_get_exactly_the_budget_of_the_direction() -> None:
     """Otherwise a direction with more candidates flips more labels for that reason alone."""
     result = attack(GENDERED, TEXTS, embeddings=SPACE.vectors, fluency="none", placebos=9)
@@ -403,7 +425,7 @@ def test_the_annotation_sheet_is_blind_and_comes_back_as_rates(tmp_path: Path) -
     rows = list(adjusted(result, tmp_path / "sheet.csv", tmp_path / "key.csv").rows())
     assert sum(int(r["judged"]) for r in rows) == n
     assert all(r["share valid"] == 1.0 for r in rows)
-    assert all(r["adjusted flip rate"] == r["flip rate"] for r in rows)
+    assert all(r["valid-flip rate"] == r["flip rate"] for r in rows)
 
 
 # --- the command line ---------------------------------------------------------------------------------------------

@@ -74,6 +74,19 @@ def attack(
     max_rank: Annotated[int, Option(help="A candidate is among so many nearest words.", min=1)] = 50,
     max_target: Annotated[int, Option(help="Most words that one candidate may stand for.", min=1)] = 40,
     inflections: Annotated[bool, Option("--inflections", help="Also accept inflections of a word.")] = False,
+    dictionary: Annotated[
+        str, Option(help="rules or seed (the words plainly nearest to word + direction).")
+    ] = "rules",
+    any_form: Annotated[
+        bool,
+        Option("--any-form", help="Also accept words of another part of speech or form, and change names."),
+    ] = False,
+    antonyms: Annotated[
+        bool, Option("--antonyms", help="Also accept opposites, such as wrong → right.")
+    ] = False,
+    label_words: Annotated[
+        str, Option(help="include or leave (alter no word that flips the label when it stands alone).")
+    ] = "include",
     strength: Annotated[
         float | None,
         Option(help="Length of the step; by default of the sum and difference of unit vectors itself."),
@@ -136,8 +149,8 @@ def annotation(
     read: Annotated[Path | None, Option(help="A sheet that was filled in, to be evaluated.")] = None,
     seed: Annotated[int, Option(help="Of the order of the rows.")] = 0,
 ) -> None:
-    """Let people judge, blind, which flips kept the meaning: write a sheet, or read it for adjusted rates."""
-    from evenhand.audits.attack.annotation import adjusted, write_sheet
+    """Let people judge, blind, which flips kept the meaning: write a sheet, or read the valid-flip rate."""
+    from evenhand.audits.attack.annotation import adjusted, headline, write_sheet
 
     if key is None or (sheet is None) == (read is None):
         raise UsageError(
@@ -154,6 +167,8 @@ def annotation(
         return
     if read is None:
         return
-    for row in adjusted(Result.from_json(result), read, key).rows():
+    found = adjusted(Result.from_json(result), read, key)
+    typer.echo(headline(found))
+    for row in found.rows():
         shown = {name: f"{value:.3f}" if isinstance(value, float) else value for name, value in row.items()}
         typer.echo("  ".join(f"{name}: {value}" for name, value in shown.items()))

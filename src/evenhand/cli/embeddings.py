@@ -26,6 +26,10 @@ def register(app: typer.Typer) -> None:
         epilog="Example: evenhand embeddings neighbours beautiful --embeddings glove.txt --direction"
         " woman-man",
     )(neighbours)
+    group.command(
+        "test",
+        epilog="Example: evenhand embeddings test glove.txt --test weat --query weat-6",
+    )(word_test)
     app.add_typer(group)
 
 
@@ -115,6 +119,67 @@ def neighbours(
                 )
     if save is not None:
         made.save(save)
+        typer.echo(f"Written: {save}")
+
+
+def word_test(
+    embeddings: Annotated[
+        str, Argument(help='A file of word vectors, or "module:attr" of an encoder of sentences.')
+    ],
+    test: Annotated[str, Option(help="weat, rnd, rnsb, mac, ect or ripa.")] = "weat",
+    targets: Annotated[
+        list[str] | None,
+        Option(
+            "--target",
+            help="Sets of words whose treatment is in question: shipped names, or files with a word a line."
+            " May be repeated.",
+        ),
+    ] = None,
+    attributes: Annotated[
+        list[str] | None,
+        Option("--attribute", help="Sets of words that they are held against. May be repeated."),
+    ] = None,
+    query: Annotated[
+        str | None,
+        Option(help="A published comparison, weat-1 to weat-10, in place of targets and attributes."),
+    ] = None,
+    alternative: Annotated[str, Option(help="two-sided, greater or less.")] = "two-sided",
+    draws: Annotated[int, Option(help="Exchanges drawn where there are too many to try all.", min=1)] = 999,
+    placebos: Annotated[
+        int, Option(help="Times that random words take the place of the targets.", min=0)
+    ] = 99,
+    level: Annotated[float, Option(help="Confidence level of the interval.")] = 0.95,
+    limit: shared.Vocabulary = None,
+    fold_case: shared.FoldCase = False,
+    seed: shared.Seed = 0,
+    save: Annotated[Path | None, Option(help="Also write what was found as JSON.")] = None,
+) -> None:
+    """Test whether sets of words lie apart, with intervals over words and random words beside them."""
+    import json
+
+    from evenhand._files import write_whole
+    from evenhand.embeddings import word_test as tested
+    from evenhand.embeddings.word_tests import encoder_of
+
+    found = tested(
+        encoder_of(embeddings),
+        test,
+        targets=targets or (),
+        attributes=attributes or (),
+        query=query,
+        alternative=alternative,
+        draws=draws,
+        placebos=placebos,
+        level=level,
+        seed=seed,
+        limit=limit,
+        fold_case=fold_case,
+    )
+    if save is not None:
+        write_whole(save, json.dumps(found.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    for line in found.lines():
+        typer.echo(line)
+    if save is not None:
         typer.echo(f"Written: {save}")
 
 

@@ -52,7 +52,7 @@ class Rules:
         min_similarity: least cosine of w and candidate (δ; 0.4 to 0.5 in the literature).
         min_gain: least change along the direction, in standard deviations of the vocabulary's projections
             onto it.
-        max_rank: the candidate is among this many nearest words of w.
+        max_rank: the candidate is among this many nearest words of w, and w among as many of the candidate's.
         max_target: most words that one candidate may stand for in one direction (hubs); None for no cap.
         inflections: also accept inflections of w.
         function_words: also alter function words; gender words by definition (he, she) are altered in any
@@ -133,12 +133,48 @@ def pools(
     dropped["function words and signs"] = int(np.sum(~words))
     dropped["inflections of the word"] = int(np.sum(words & same))
     keep = words & ~same
+    back = np.zeros(len(vectors), dtype=np.float32)
+    targets = np.unique(candidate[keep])
+    if len(targets):
+        last = nearest(vectors, targets, [None], n=min(rules.max_rank, len(vectors)))[0].cosine
+        back[targets] = np.where(np.isfinite(last), last, np.inf).min(axis=1)
+    mutual = similarity >= back[candidate] - 1e-6
+    dropped["not among the candidate's own nearest"] = int(np.sum(keep & ~mutual))
+    keep &= mutual
     return Pools(
         sources=rows,
         source=source[keep],
         candidate=candidate[keep],
         similarity=similarity[keep],
         dropped=dropped,
+    )
+
+
+def plain_pools(
+    vectors: Vectors,
+    sources: Iterable[int],
+    steps: Sequence[Matrix],
+    rules: Rules,
+    *,
+    definitional: frozenset[str],
+) -> Pools:
+    """For every source word the words nearest to w + g by cosine, of all directions together, and no rule.
+
+    The best of one direction in such a pool are those that a plain search along it finds.
+
+    Args:
+        steps: (d,) of each direction.
+    """
+    rows = np.array(sorted(set(sources)), dtype=np.int64)
+    rows = rows[[_alterable(vectors.words[r], rules, definitional) for r in rows]] if len(rows) else rows
+    size, codes = len(vectors), np.empty(0, dtype=np.int64)
+    for found in nearest(vectors, rows, list(steps), n=rules.n) if len(rows) else ():
+        edges = np.arange(len(rows))[:, None] * size + found.rows
+        codes = np.union1d(codes, edges[found.rows >= 0])
+    source, candidate = codes // size, codes % size
+    near = np.einsum("ij,ij->i", vectors.unit[rows[source]], vectors.unit[candidate])
+    return Pools(
+        sources=rows, source=source, candidate=candidate, similarity=np.asarray(near, dtype=np.float32)
     )
 
 

@@ -20,6 +20,8 @@ from evenhand.plans._words import match_case
 
 Tagger: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
 """From the words of a text to their parts of speech."""
+Fits: TypeAlias = "Callable[[int, Site, Sequence[int]], BoolArray]"
+"""From a text, a place and its (n,) candidates to which of them fit there."""
 _KEPT = re.compile(r"https?://\S+|www\.\S+|\S+@\S+\.\S+|[@#]\w+|&#?\w+;|\bRT\b")
 CHUNK = 200_000
 
@@ -105,14 +107,16 @@ def fluent(
     *,
     ratio: float = 0.25,
     tagger: Tagger | None = None,
+    fits: Fits | None = None,
 ) -> Fluent:
     """Asks the filter once for every candidate of every site, whatever the direction.
 
     Args:
         candidates: row of a source word → rows of all words that any direction offers for it.
         ratio: least p(altered)/p(original). tagger: keep only candidates of the same part of speech.
+        fits: keep only candidates that fit.
     """
-    if filter is None and tagger is None:
+    if filter is None and tagger is None and fits is None:
         return Fluent(good=None)
     none = np.empty(0, dtype=np.bool_)
     good = [[none] * len(row) for row in sites]
@@ -131,6 +135,8 @@ def fluent(
         if tagger is not None:
             for i in np.flatnonzero(keep).tolist():
                 keep[i] = _same_part(contexts.tokens[rows[i]], int(places[i]), words[i], tagger)
+        if fits is not None:
+            keep &= np.concatenate([fits(t, sites[t][s], offered) for t, s, offered in asked])
         passed += int(keep.sum())
         at = 0
         for t, s, offered in asked:

@@ -17,8 +17,8 @@ WORD = 62
 """Changes whose membership fits into one integer."""
 
 
-def beam(block: SearchBlock, /, *, max_queries: int, width: int = 5, branch: int = 12) -> Search:
-    """The default search: as many flips as the genetic algorithm with a fraction of its queries.
+def beam(block: SearchBlock, /, *, max_queries: int, width: int = 1, branch: int = 12) -> Search:
+    """The default search: of all that were measured, the most flips for each distinct query.
 
     The loss of a combination is foretold as the loss of the state that it continues plus the effect that the
     further change has alone; only the `width` most promising are asked. That is exact for an additive model,
@@ -98,7 +98,12 @@ class _Best:
 
     def outcomes(self, mean: FloatArray) -> Outcomes:
         return Outcomes(
-            changes=self.changes, won=self.won, loss=self.loss, queries=self.queries, single_mean=mean
+            changes=self.changes,
+            won=self.won,
+            loss=self.loss,
+            queries=self.queries,
+            evaluations=self.queries,
+            single_mean=mean,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -117,6 +118,7 @@ class _Run:
 
     def __init__(self, problem: Problem, max_queries: int) -> None:
         self.problem, self.max_queries, self.queries = problem, max_queries, 0
+        self.evaluations = 0
         self.known: dict[State, tuple[float, bool]] = {(): (problem.base_loss, False)}
         self.winner: State | None = None
 
@@ -125,6 +127,7 @@ class _Run:
         return self.queries >= self.max_queries
 
     def ask(self, states: Sequence[State]) -> Generator[list[State], Answer, Answer]:
+        self.evaluations += len(states)
         fresh = [s for s in dict.fromkeys(states) if s not in self.known][: self.max_queries - self.queries]
         if fresh:
             losses, wins = yield fresh
@@ -142,13 +145,14 @@ class _Run:
         return self.winner is not None
 
     def outcome(self, members: Sequence[State], losses: Sequence[float]) -> Outcome:
+        made = partial(Outcome, queries=self.queries, evaluations=self.evaluations)
         if self.winner is not None:
-            return Outcome(state=self.winner, won=True, loss=self.known[self.winner][0], queries=self.queries)
+            return made(state=self.winner, won=True, loss=self.known[self.winner][0])
         allowed = [i for i, m in enumerate(members) if len(m) <= self.problem.limit]
         best = min(allowed, key=lambda i: losses[i], default=None)
         if best is None or losses[best] >= self.problem.base_loss:
-            return Outcome(state=(), won=False, loss=self.problem.base_loss, queries=self.queries)
-        return Outcome(state=members[best], won=False, loss=losses[best], queries=self.queries)
+            return made(state=(), won=False, loss=self.problem.base_loss)
+        return made(state=members[best], won=False, loss=losses[best])
 
 
 def _set(state: State, place: int, choice: int) -> State:

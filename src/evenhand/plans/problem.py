@@ -42,13 +42,14 @@ class Problem:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """How a search ended: the best state it found (() where nothing was better than the text itself), whether
-    the goal was reached, the loss of that state, and the number of states asked for.
+    the goal was reached, the loss of that state, and how many states were asked for, and looked at.
     """
 
     state: State
     won: bool
     loss: float
     queries: int
+    evaluations: int = 0
 
 
 ProblemSearch: TypeAlias = Generator[list[State], tuple[list[float], list[bool]], Outcome]
@@ -80,6 +81,7 @@ def side_by_side(function: Callable[..., ProblemSearch]) -> Callable[..., Search
             won=np.array([o.won for o in found], dtype=np.bool_),
             loss=np.array([o.loss for o in found]),
             queries=np.array([o.queries for o in found], dtype=np.int64),
+            evaluations=np.array([max(o.evaluations, o.queries) for o in found], dtype=np.int64),
             single_mean=np.full(len(found), np.nan),
         )
 

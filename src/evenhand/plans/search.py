@@ -133,6 +133,7 @@ class Outcomes:
         changes: (n, depth) the best state that each found, in the order of the changes, −1 behind the last;
             none where nothing was better than the text itself.
         won: (n,) whether the goal was reached. loss: of that state. queries: states asked for.
+        evaluations: states looked at, each time that the search came back to one.
         single_mean: (n,) by how much single changes lowered the loss on average; NaN where the search did not
             ask them.
     """
@@ -141,6 +142,7 @@ class Outcomes:
     won: BoolArray
     loss: FloatArray
     queries: IntArray
+    evaluations: IntArray
     single_mean: FloatArray
 
     def of(self, tasks: slice, first: int) -> Outcomes:
@@ -151,6 +153,7 @@ class Outcomes:
             won=self.won[tasks],
             loss=self.loss[tasks],
             queries=self.queries[tasks],
+            evaluations=self.evaluations[tasks],
             single_mean=self.single_mean[tasks],
         )
 

@@ -1,13 +1,14 @@
 """A blind sheet for people: which flips kept the meaning? Direction and placebos are mixed and unnamed.
 
-A flip is sensitivity, not error: ugly → unattractive *is* less abusive. The adjusted rate counts valid flips
-only.
+A flip is sensitivity, not error: ugly → unattractive *is* less abusive. The valid-flip rate counts only flips
+whose text reads well and deserves its old label.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from evenhand.stats.rates import wilson
 
 YES = frozenset({"yes", "y", "1", "true", "ja", "x"})
 NO = frozenset({"no", "n", "0", "false", "nein"})
+PLACEBOS = "placebos"
 _RISKY = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -44,8 +46,8 @@ def write_sheet(
 
 
 def adjusted(result: Result, sheet: str | os.PathLike[str], key: str | os.PathLike[str]) -> Exhibit:
-    """Per direction and for the placebos together: the share of flips that people found valid, and the flip
-    rate times it.
+    """Per direction and for the placebos together: the share of flips that people found valid, and the
+    valid-flip rate, which is the flip rate times it.
 
     Raises:
         DataError: `annotation-answers`: answers that are neither yes nor no, or ids that do not match.
@@ -70,28 +72,78 @@ def adjusted(result: Result, sheet: str | os.PathLike[str], key: str | os.PathLi
                 given=f"{i}: {answer}",
                 available=["yes", "no"],
             )
-        group = "placebos" if i in placebo else str(kinds[i])
+        group = PLACEBOS if i in placebo else str(kinds[i])
         judged[group] += 1
         valid[group] += said in YES
     if not judged:
         raise DataError("annotation-answers", "no row of the sheet has an answer yet", given=str(sheet))
     rates = _rates(result)
     rows: list[dict[str, Scalar]] = []
-    for group, n in judged.items():
-        share, rate = wilson(valid[group], n), rates.get(group)
+    for group, n in sorted(judged.items(), key=lambda item: item[0] == PLACEBOS):
+        share, (rate, low, high) = wilson(valid[group], n), rates.get(group, (None, None, None))
         row: dict[str, Scalar] = {"direction": group, "judged": n, "valid": valid[group]}
         row |= {"share valid": share.value, "low": share.low, "high": share.high, "flip rate": rate}
-        kept = None if rate is None or share.value is None else rate * share.value
-        rows.append(row | {"adjusted flip rate": kept})
-    return Exhibit.of("Flips that kept the meaning", rows)
+        row |= dict.fromkeys(("valid-flip rate", "valid low", "valid high"), None)
+        if None not in (rate, low, high, share.value, share.low, share.high):
+            people = share.value, share.low, share.high
+            made = product_of((rate, low, high), people)  # type: ignore[arg-type]
+            row |= dict(zip(("valid-flip rate", "valid low", "valid high"), made, strict=True))
+        rows.append(row)
+    return Exhibit.of(
+        "Valid flips: the text reads well and deserves its old label",
+        rows,
+        note="Valid-flip rate: of the alterable texts, flips times the share that people found valid; its"
+        " interval joins those of both (MOVER). Of placebos their mean rate and the middle 95 %.",
+    )
 
 
-def _rates(result: Result) -> dict[str, float]:
-    found: dict[str, float] = {}
+Known: TypeAlias = tuple[float, float, float]
+"""A value and the ends of its interval."""
+
+
+def product_of(one: Known, other: Known) -> Known:
+    """The product of two independent rates with its interval, from those of both.
+
+    Each end is off by the root of the squared distances that each rate alone would bring (MOVER; Zou & Donner
+    2008).
+
+    >>> [round(x, 3) for x in product_of((0.2, 0.1, 0.3), (0.5, 0.4, 0.7))]
+    [0.1, 0.046, 0.164]
+    >>> [round(x, 3) for x in product_of((0.2, 0.1, 0.3), (0.0, 0.0, 0.5))]
+    [0.0, 0.0, 0.15]
+    """
+    (p, p_low, p_high), (q, q_low, q_high) = one, other
+    down = float(np.hypot(q * (p - p_low), p * (q - q_low)))
+    up = float(np.hypot(q * (p_high - p), p * (q_high - q)))
+    if not p * q:  # at zero the joint distance vanishes, the uncertainty does not
+        up = p_high * q_high
+    return p * q, max(0.0, p * q - down), min(1.0, p * q + up)
+
+
+def headline(found: Exhibit) -> str:
+    """What people's judgement makes of the attack, in one sentence.
+
+    >>> row = {"direction": "woman-man", "valid-flip rate": 0.041, "valid low": 0.02, "valid high": 0.07}
+    >>> headline(Exhibit.of("Valid flips", [row]))
+    'Valid flips, of the alterable texts: woman-man 4.1 % (2.0 to 7.0).'
+    """
+    parts = [
+        f"{row['direction']} {100 * rate:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+        for row in found.rows()
+        if isinstance(rate := row["valid-flip rate"], float)
+        and isinstance(low := row["valid low"], float)
+        and isinstance(high := row["valid high"], float)
+    ]
+    return f"Valid flips, of the alterable texts: {'; '.join(parts) or 'nothing can be said'}."
+
+
+def _rates(result: Result) -> dict[str, tuple[float, float, float]]:
+    """Direction → flip rate over alterable texts, with its ends."""
+    found: dict[str, tuple[float, float, float]] = {}
     for row in result.exhibits["flips"].rows() if "flips" in result.exhibits else ():
-        name, rate = str(row["direction"]), row["flip rate"]
-        if row["words"] == "all words" and isinstance(rate, float):
-            found["placebos" if name.startswith("placebos of ") else name] = rate
+        name, known = str(row["direction"]), tuple(row[k] for k in ("flip rate", "low", "high"))
+        if row["words"] == "all words" and all(isinstance(k, float) for k in known):
+            found[PLACEBOS if name.startswith("placebos of ") else name] = known  # type: ignore[assignment]
     return found
 
 

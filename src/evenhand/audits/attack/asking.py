@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand._errors import EvenhandError, SubjectError
-from evenhand._model import Factor, FloatArray, Plan, Probes, Subject
+from evenhand._model import Factor, FloatArray, IntArray, Plan, Probes, Subject
 from evenhand._run import Asked, Progress, ask
 from evenhand._store import Journal
 from evenhand.plans.goal import Goal
@@ -42,6 +42,12 @@ class Asking:
     stopped: str | None = None
     reasons: dict[str, int] = field(default_factory=dict)
     reused: Reused = field(default_factory=Reused)
+    hashes: list[IntArray] = field(default_factory=list)
+
+    @property
+    def distinct(self) -> int:
+        """Inputs that differ, of all that were asked for."""
+        return len(np.unique(np.concatenate(self.hashes))) if self.hashes else 0
 
     def run(self, plan: Plan, *, fresh: bool = False, keep: Sequence[str] | None = ()) -> Asked:
         """Runs a plan; `fresh` asks a second time what was answered before."""
@@ -53,7 +59,7 @@ class Asking:
                 self.progress(self.asked, self.failed)
 
         found = ask(
-            plan if self.asks else self._within(plan),
+            self._counted(plan if self.asks else self._within(plan)),
             self.subject,
             executor=self.executor,
             journal=self.journal,
@@ -72,6 +78,14 @@ class Asking:
             if reason != UNASKED and not reason.startswith("not asked"):
                 self.reasons[reason] = self.reasons.get(reason, 0) + n
         return found
+
+    def _counted(self, plan: Plan) -> Plan:
+        """Remembers what was asked for, as hashes."""
+        with contextlib.closing(plan), contextlib.suppress(StopIteration):
+            probes = next(plan)
+            while True:
+                self.hashes.append(np.fromiter(map(hash, probes.inputs), np.int64, len(probes.inputs)))
+                probes = plan.send((yield probes))
 
     def _within(self, plan: Plan) -> Plan:
         """As far as the answers that are there lead: what comes next depends on those that are not."""

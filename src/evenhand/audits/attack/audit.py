@@ -23,6 +23,7 @@ from evenhand.audits.attack.axes import axes_of
 from evenhand.audits.attack.course import Course, pursue
 from evenhand.audits.attack.field import Laying, Match, reader_of, tagger_of
 from evenhand.audits.attack.findings import CLAIMS, EXCESS
+from evenhand.audits.attack.readable import reading_of
 from evenhand.audits.attack.search import Effort
 from evenhand.embeddings.dictionary import Rules
 from evenhand.embeddings.vectors import vectors
@@ -58,6 +59,10 @@ def attack(
     max_rank: int = 50,
     max_target: int | None = 40,
     inflections: bool = False,
+    dictionary: str = "rules",
+    any_form: bool = False,
+    antonyms: bool = False,
+    label_words: str = "include",
     strength: float | None = None,
     match: Match = "candidates",
     definitional: str = "apart",
@@ -119,9 +124,18 @@ def attack(
         n: most candidates for a word.
         min_similarity: least cosine with the word.
         min_gain: least change along the direction, in spreads. Of the vocabulary's projections onto it.
-        max_rank: a candidate is among so many nearest words.
+        max_rank: a candidate is among so many nearest words. And the word among the candidate's.
         max_target: most words that one candidate may stand for. In Python None for no cap.
         inflections: also accept inflections of a word.
+        dictionary: rules or seed (the words plainly nearest to word + direction). The latter is what the
+            practice does, for comparison: no rule of similarity, gain, form or opposites, for the direction
+            and its placebos alike.
+        any_form: also accept words of another part of speech or form, and change names. Without it, "he is
+            lied" is no alteration, and "her" becomes him or his as the rewriting decides; this needs the
+            extra `captions`.
+        antonyms: also accept opposites, such as wrong → right.
+        label_words: include or leave (alter no word that flips the label when it stands alone). For this the
+            subject is asked every word in question; a lexicon of single words then hardly flips at all.
         strength: length of the step; by default of the sum and difference of unit vectors itself.
         match: equal budgets both ways: candidates, mutual or none. `candidates` gives both directions equally
             many at every place, `mutual` keeps w → c only where the opposite direction has c → w.
@@ -172,15 +186,7 @@ def attack(
     if placebos < 0 or repeats < 1:
         given = (placebos, repeats)
         raise UsageError("bad-count", "placebos is at least 0 and repeats at least 1", given=given)
-    bounds = (float("-inf"), tolerance_of(tolerance)[1])
-    declared = Declared(
-        tolerance={EXCESS: bounds},
-        primary=named_primary(primary),
-        level=check_level(level),
-        correction=correction,
-        seed=seed,
-    )
-    declared.check_primary(CLAIMS)
+    declared = _declared(tolerance, primary, level, correction, seed)
     rules = Rules(
         n=n,
         min_similarity=min_similarity,
@@ -203,9 +209,16 @@ def attack(
         block=200_000 if budget is None else max(200, budget // 10),
         units=_units_of(sentences, units),
     )
-    extra, parts = tuple(definitional_words), tagger_of(tagger)
     laying = Laying(
-        rules=rules, placebos=placebos, match=match, ratio=fluency_ratio, tagger=parts, extra=extra, seed=seed
+        rules=rules,
+        placebos=placebos,
+        match=match,
+        ratio=fluency_ratio,
+        tagger=tagger_of(tagger),
+        extra=tuple(definitional_words),
+        seed=seed,
+        reading=reading_of(dictionary, any_form=any_form, antonyms=antonyms, label_words=label_words),
+        dictionary=dictionary,
     )
     space = vectors(embeddings, limit=limit, fold_case=fold_case)
     course = Course(
@@ -221,6 +234,20 @@ def attack(
     with opened(journal) as kept:
         asking = Asking(chosen, kept, repeats, batch_size, executor, progress, asks=not rescore)
         return pursue(attack, course, asking, declared)
+
+
+def _declared(
+    tolerance: float, primary: str | Sequence[str], level: float, correction: Correction, seed: int
+) -> Declared:
+    declared = Declared(
+        tolerance={EXCESS: (float("-inf"), tolerance_of(tolerance)[1])},
+        primary=named_primary(primary),
+        level=check_level(level),
+        correction=correction,
+        seed=seed,
+    )
+    declared.check_primary(CLAIMS)
+    return declared
 
 
 def _units_of(given: Texts, column: str | None) -> IntArray | None:

@@ -4,7 +4,7 @@ all of it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evenhand._analysis import Analysis
 from evenhand._declared import Declared
@@ -16,7 +16,7 @@ from evenhand.audits.attack.axes import Axis
 from evenhand.audits.attack.exhibits import add_exhibits, traces
 from evenhand.audits.attack.field import Laying, field_of
 from evenhand.audits.attack.findings import Attacked, add_findings
-from evenhand.audits.attack.notes import note_asked, note_texts
+from evenhand.audits.attack.notes import note_asked, note_reading, note_texts
 from evenhand.audits.attack.search import Effort, attack_axis
 from evenhand.embeddings._matrix import Vectors
 from evenhand.embeddings.fluency import Fluency, contexts_of
@@ -55,18 +55,19 @@ def pursue(door: Callable[..., Result], course: Course, asking: Asking, declared
     for problem in space.problems:
         analysis.note("vectors-left-out", f"While reading {space.id}: {problem}.", warning=True)
     columns = asking.columns(texts)
-    read_by = None
+    read_by, attacked = None, list[Attacked]()
     if columns or asking.stopped is None:
         goal = course.wants(columns)
         contexts = contexts_of(course.given.texts)
         reader = course.reads(contexts.tokens, space)
         read_by = None if reader is None else reader.id
         unstable = asking.unstable(texts, goal, analysis)
-        attacked: list[Attacked] = []
+        laying = replace(course.laying, reading=course.laying.reading.asking(goal, asking.columns))
         for axis in course.axes:
-            laid = field_of(axis, contexts, space, reader, course.laying)
+            laid = field_of(axis, contexts, space, reader, laying)
             attacked.append(attack_axis(laid, goal, course.effort, asking, again=unstable))
         note_texts(course.given, goal, attacked, analysis)
+        note_reading(laying.reading, analysis)
         add_findings(attacked, declared, analysis)
         add_exhibits(attacked, analysis, traces(attacked, goal, asking.trace), fluency=read_by)
     note_asked(asking, analysis)
@@ -77,7 +78,13 @@ def pursue(door: Callable[..., Result], course: Course, asking: Asking, declared
         findings=tuple(analysis.findings),
         exhibits=analysis.exhibits,
         notes=tuple(analysis.notes),
-        counts={"texts": len(texts), "asked": asking.asked, "failed": asking.failed},
+        counts={
+            "texts": len(texts),
+            "asked": asking.asked,
+            "distinct": asking.distinct,
+            "evaluations": sum(int(r.evaluations.sum()) for one in attacked for _, r, _ in one.strata()),
+            "failed": asking.failed,
+        },
         provenance=provenance(
             door,
             {"directions": [side.name for axis in course.axes for side in axis.sides]},

@@ -181,13 +181,15 @@ def _filters(attacked: Sequence[Attacked], fluency: str | None) -> Exhibit:
     )
 
 
-def _steps_of(one: Attacked) -> Iterator[tuple[str, str, int, float | None]]:
+def _steps_of(one: Attacked) -> Iterator[tuple[str, str, float, float | None]]:
     name, every, read = one.field.axis.name, "all directions and placebos", one.field.fluent
     for rule, count in one.field.funnel.items():
         yield name, rule, count, None
     if read.good is not None:
         yield every, "not fluent in their place", read.tried - read.passed, None
         yield every, "fluent in their place", read.passed, None
+    for rule, own, placebo in one.field.readable:
+        yield name, f"{rule} (share)", own, placebo
     seen = (one.whole.options_seen * one.texts).sum(axis=(1, 2))
     left = "left: candidates in the texts, after fluency and matching"
     yield name, left, int(seen[0]), float(seen[1:].mean()) if len(seen) > 1 else None

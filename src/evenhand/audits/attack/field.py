@@ -8,7 +8,7 @@ reacts to placebos just as much; only the choice of words differs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -18,8 +18,9 @@ import numpy.typing as npt
 from evenhand._errors import UsageError
 from evenhand._model import IntArray
 from evenhand.audits.attack.axes import Axis, Placebos, definitional_words, draw_placebos
+from evenhand.audits.attack.readable import Forms, Legible, pass_rates, thinned
 from evenhand.embeddings._matrix import Matrix, Vectors
-from evenhand.embeddings.dictionary import Chosen, Pools, Rules, choose, pools
+from evenhand.embeddings.dictionary import Chosen, Pools, Rules, choose, plain_pools, pools
 from evenhand.embeddings.directions import loaded
 from evenhand.embeddings.fluency import Contexts, Fluency, fluency
 from evenhand.plans.alter import Fluent, Offers, Site, Tagger, fluent, sites_of
@@ -27,6 +28,7 @@ from evenhand.subjects.python import from_path
 from evenhand.texts import texts as texts_of
 
 Match: TypeAlias = Literal["candidates", "mutual", "none"]
+DICTIONARIES = ("rules", "seed")
 _NONE = np.empty(0, dtype=np.int64)
 
 
@@ -41,6 +43,7 @@ class Field:
         order: per side, (K, edges): the larger, the sooner a placebo takes a candidate.
         special: rows of definitional words. special_edge: (edges,) the candidate is one.
         funnel: rule → alterations that it removed.
+        readable: (rule, words that pass along the axis, along the mean placebo), shares of those that move.
     """
 
     axis: Axis
@@ -58,6 +61,7 @@ class Field:
     fluent: Fluent
     vectors: Vectors
     match: Match
+    readable: Sequence[tuple[str, float, float | None]] = ()
     _open: dict[int, list[int]] = field(default_factory=dict)
     _ranked: dict[tuple[int, int], npt.NDArray[Any]] = field(default_factory=dict)
 
@@ -155,6 +159,7 @@ class Laying:
         match: how both sides of an axis get equally much to choose from.
         ratio: least fluency of an altered text, as a share of the original's.
         tagger: words → parts of speech, which candidates must keep. extra: further definitional words.
+        reading: what counts as readable. dictionary: "seed" for the words plainly nearest to the sum.
     """
 
     rules: Rules
@@ -164,8 +169,14 @@ class Laying:
     ratio: float
     tagger: Tagger | None = None
     extra: tuple[str, ...] = ()
+    reading: Legible = field(default_factory=Legible)
+    dictionary: str = "rules"
 
     def __post_init__(self) -> None:
+        if self.dictionary not in DICTIONARIES:
+            raise UsageError(
+                "unknown-dictionary", "no such dictionary", given=self.dictionary, available=DICTIONARIES
+            )
         if self.match not in get_args(Match):
             known = get_args(Match)
             raise UsageError("unknown-match", "there is no such matching", given=self.match, available=known)
@@ -183,8 +194,16 @@ def field_of(
     words = definitional_words(axis, laying.extra)
     special = frozenset(i for i, w in enumerate(vectors.words) if w.lower() in words)
     sites = sites_of(contexts, vectors)
-    pool = pools(vectors, {site.row for row in sites for site in row}, rules, definitional=words)
     drawn = draw_placebos(vectors, axis, laying.placebos, seed=laying.seed, special=words)
+    rows = {site.row for row in sites for site in row}
+    if laying.dictionary == "seed":
+        rules = replace(rules, min_gain=float("-inf"), max_target=None)
+        steps = [side.step for side in axis.sides]
+        steps += [sign * d.step for d in drawn.directions for sign in (1, -1)[: len(axis.sides)]]
+        every = plain_pools(vectors, rows, steps, rules, definitional=words)
+    else:
+        every = pools(vectors, rows, rules, definitional=words)
+    pool = thinned(every, vectors, laying.reading)
     chosen = [choose(vectors, pool, side.step, rules) for side in axis.sides]
     offers = tuple(Offers.of(pool, c) for c in chosen)
     if match == "mutual" and len(offers) > 1:
@@ -197,6 +216,10 @@ def field_of(
         if any(row in o.by_row for o in offers)
     }
     steps = [d.step for d in drawn.directions]
+    fits = Forms(vectors=vectors, contexts=contexts, special=special) if laying.reading.forms else None
+    read = fluent(
+        contexts, sites, asked, vectors, reader, ratio=laying.ratio, tagger=laying.tagger, fits=fits
+    )
     return Field(
         axis=axis,
         placebos=drawn,
@@ -212,7 +235,8 @@ def field_of(
         sites=sites,
         vectors=vectors,
         match=match,
-        fluent=fluent(contexts, sites, asked, vectors, reader, ratio=laying.ratio, tagger=laying.tagger),
+        fluent=read,
+        readable=pass_rates(every, pool, vectors, [axis.sides[0].step, *steps], rules.min_gain, fits),
     )
 
 

@@ -178,6 +178,10 @@ def _sentence(finding: Finding, claim: _Claim) -> str:
             )
         return f"{start}: whatever the true excess is, it is below {points}.{toothless}"
     low, high = finding.simultaneous or (-1.0, 1.0)
+    if claim.flipped == 0 and e.n:
+        least = 1.0 - e.level  # of no flip in so many texts, at the highest rate that is not ruled out
+        allowed = 100 * (1.0 - least ** (1.0 / e.n))
+        return f"{start}. No flip in {e.n} texts still allows a rate of {allowed:.1f} %."
     if not low <= 0 <= high and e.p_adjusted is not None:
         coarse = f"the rank among {len(excess.placebos)} placebos gives an adjusted p of {e.p_adjusted:.2g}"
         return f"{start}, but {coarse}: whether it is more than chance is not settled."

@@ -3,6 +3,7 @@ nothing."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -80,6 +81,7 @@ def forecast_attack(
         lines.append(f"time at {rate:g} a second: {least} to about {longest} minutes")
     tolerance = (float("-inf"), float(arguments.get("tolerance", 0.05)))
     level = float(arguments.get("level", 0.95))
+    lines += _rank_needed(level, laying.placebos)
     for n in opened:
         if n > 1:  # of flips either way in a share of the texts, the asymmetry varies by its root
             told = design(
@@ -87,3 +89,17 @@ def forecast_attack(
             )
             lines.append(f"if {100 * FLIPPING:g} % of the texts flip: {told!r}")
     return lines
+
+
+def _rank_needed(level: float, placebos: int) -> list[str]:
+    """What a disparity needs besides its interval."""
+    first = int((1.0 - level) * (placebos + 1) + 1e-9)
+    if not placebos:
+        return []
+    if not first:
+        needed = math.ceil(1.0 / (1.0 - level) - 1e-9) - 1
+        return [f"{placebos} placebos are too few for any disparity; {needed} are needed"]
+    return [
+        f"a disparity also needs a rank among the first {first} of {placebos + 1}: at most {first - 1} of"
+        f" {placebos} placebos may reach as much"
+    ]

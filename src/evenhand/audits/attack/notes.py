@@ -9,9 +9,14 @@ import numpy as np
 
 from evenhand._analysis import Analysis
 from evenhand.audits.attack.asking import Asking
+from evenhand.audits.attack.axes import frequency_leaning
 from evenhand.audits.attack.findings import Attacked
+from evenhand.audits.attack.readable import Legible
 from evenhand.plans.goal import Goal
 from evenhand.texts import Texts
+
+LEANS = 0.2
+"""Correlation of a direction with frequency from which it is told, where the placebos have less."""
 
 
 def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis: Analysis) -> None:
@@ -19,6 +24,13 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
         analysis.note("texts-flagged", flag)
     for slug, text in goal.notes:
         analysis.note(slug, text, warning=True)
+    missing = [label for i, label in enumerate(goal.labels) if not np.any(goal.label == i)]
+    if missing and goal.kind in ("untargeted", "targeted"):
+        aimed = goal.kind == "targeted" and goal.labels[goal.target] in missing
+        text = f"No unchanged text has the label {', '.join(missing)}" + (
+            ": it is the target, and may be out of reach." if aimed else "; the subject may never give it."
+        )
+        analysis.note("label-never-given", text, warning=aimed)
     unscored = int(np.sum(~np.isfinite(goal.base).all(axis=1)))
     if unscored:
         text = f"{unscored} of {len(given)} texts have no score and are not attacked."
@@ -43,6 +55,15 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
                 f" possible p is {1 / (drawn + 1):.3g}."
             )
             analysis.note("few-placebos", text, warning=True)
+        lean = frequency_leaning(one.field.vectors, one.field.axis.sides[0])
+        placed = [frequency_leaning(one.field.vectors, d) for d in one.field.placebos.directions]
+        if placed and abs(lean) >= LEANS and abs(lean - float(np.mean(placed))) >= LEANS / 2:
+            text = (
+                f"{name}: this direction goes with word frequency (correlation with the rank in the file"
+                f" {lean:.2f}, placebos {float(np.mean(placed)):.2f} on average), so a model that reacts to"
+                " rare words may look as if it reacted to the direction."
+            )
+            analysis.note("direction-of-frequency", text, warning=True)
         if one.not_repeated:
             analysis.note(
                 "flips-not-repeated",
@@ -50,6 +71,15 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
                 " do not count.",
                 warning=True,
             )
+
+
+def note_reading(reading: Legible, analysis: Analysis) -> None:
+    if reading.untold:
+        text = (
+            "Parts of speech and inflections are not known, so alterations may be ungrammatical: install"
+            " evenhand[captions], or say --any-form."
+        )
+        analysis.note("no-forms", text, warning=True)
 
 
 def note_asked(asking: Asking, analysis: Analysis) -> None:

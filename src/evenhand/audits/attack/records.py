@@ -85,8 +85,8 @@ class Records:
     Args:
         open: the text has an alterable word there. won: the goal was reached. moved: by how much the loss
             fell.
-        changed: words changed. queries: states asked for. single: mean fall of the loss over all single
-            changes.
+        changed: words changed. queries: states asked for; evaluations: with repeats.
+        single: mean fall of the loss over all single changes.
         options_seen: candidates a text had. done: (texts,) all its searches ended.
         changes: which words the searches that found something changed.
     """
@@ -96,6 +96,7 @@ class Records:
     moved: FloatArray
     changed: IntArray
     queries: IntArray
+    evaluations: IntArray
     single: FloatArray
     options_seen: IntArray
     done: BoolArray
@@ -111,6 +112,7 @@ class Records:
             moved=np.zeros(shape),
             changed=np.zeros(shape, dtype=np.int32),
             queries=np.zeros(shape, dtype=np.int32),
+            evaluations=np.zeros(shape, dtype=np.int32),
             single=np.full(shape, np.nan),
             options_seen=np.zeros(shape, dtype=np.int32),
             done=np.zeros(shape[2], dtype=np.bool_),
@@ -134,6 +136,7 @@ class Records:
             (self.moved, np.where(np.isfinite(found.loss), tasks.base_loss - found.loss, 0.0)),
             (self.changed, changed.sum(axis=1)),
             (self.queries, found.queries),
+            (self.evaluations, found.evaluations),
             (self.single, found.single_mean),
             (self.options_seen, (tasks.tasks >= 0).sum(axis=1)),
         ):

@@ -1,0 +1,206 @@
+"""Which alterations still read: no opposites, names, words in another form, pronouns in another role.
+
+All of it is decided on the unchanged text and whatever the direction, so that it holds for placebos alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from evenhand._errors import UsageError
+from evenhand._model import BoolArray, FloatArray, IntArray
+from evenhand.embeddings import forms
+from evenhand.embeddings._matrix import Matrix, Vectors
+from evenhand.embeddings.dictionary import Pools
+from evenhand.embeddings.directions import loaded
+from evenhand.embeddings.fluency import Contexts
+from evenhand.plans._agreement import Edits
+from evenhand.plans._pronouns import gender_of, swap_pronouns
+from evenhand.plans._words import words_of
+from evenhand.plans.alter import Site
+from evenhand.plans.goal import Goal
+
+Columns = Callable[[list[str]], Mapping[str, FloatArray]]
+_BEGINS = re.compile(r"[.!?:…\n]$|(?:^|\s)[@#]\w+:?$")
+"""What stands before the first word of a sentence."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Legible:
+    """What counts as readable.
+
+    Args:
+        forms: keep part of speech and inflection, leave names alone. opposites: leave opposites out.
+        guarded: leave out words that flip the label by themselves.
+        bare: then, the goal and how to ask for the scores of bare words.
+        untold: forms were asked for, but the packages that know them are not installed.
+    """
+
+    forms: bool = True
+    opposites: bool = True
+    guarded: bool = False
+    bare: tuple[Goal, Columns] | None = None
+    untold: bool = False
+
+    def asking(self, goal: Goal, ask: Columns) -> Legible:
+        """With the subject's word on bare words, where it is wanted."""
+        return replace(self, bare=(goal, ask)) if self.guarded else self
+
+
+def reading_of(dictionary: str, *, any_form: bool, antonyms: bool, label_words: str) -> Legible:
+    """What the arguments of an attack say; the seed dictionary knows neither form nor opposites.
+
+    Raises:
+        UsageError: `unknown-label-words`.
+    """
+    if label_words not in ("include", "leave"):
+        raise UsageError(
+            "unknown-label-words",
+            "no such treatment of words that carry the label",
+            given=label_words,
+            available=["include", "leave"],
+        )
+    plain = dictionary == "seed"
+    any_form = any_form or plain
+    known = any_form or forms.available()
+    return Legible(
+        forms=not any_form and known,
+        opposites=not antonyms and not plain,
+        guarded=label_words == "leave",
+        untold=not known,
+    )
+
+
+def thinned(pool: Pools, vectors: Vectors, reading: Legible) -> Pools:
+    """The pool without opposites and without words that carry the label by themselves."""
+    source = pool.sources[pool.source]
+    listed = list(zip(source.tolist(), pool.candidate.tolist(), strict=True))
+    rules: dict[str, BoolArray] = {}
+    if reading.opposites:
+        rules["opposites"] = np.array(
+            [not forms.contrary(vectors.words[w], vectors.words[c]) for w, c in listed], dtype=np.bool_
+        )
+    if reading.bare is not None and listed:
+        rules["flip the label by themselves"] = ~_flipping(source, pool.candidate, vectors, *reading.bare)
+    alive, dropped = np.ones(len(source), dtype=np.bool_), dict(pool.dropped)
+    for rule, keep in rules.items():
+        dropped[rule] = int(np.sum(alive & ~keep))
+        alive &= keep
+    return replace(
+        pool,
+        source=pool.source[alive],
+        candidate=pool.candidate[alive],
+        similarity=pool.similarity[alive],
+        dropped=dropped,
+    )
+
+
+def _flipping(source: IntArray, candidate: IntArray, vectors: Vectors, goal: Goal, ask: Columns) -> BoolArray:
+    """(edges,) the word alone, as a text, has another label than its replacement alone, or moves as far."""
+    rows, code = np.unique(np.concatenate([source, candidate]), return_inverse=True)
+    columns = ask([vectors.words[row] for row in rows.tolist()])
+    if not columns:
+        return np.zeros(len(source), dtype=np.bool_)
+    scores = np.column_stack([columns[name] for name in goal.names])
+    before, after = scores[code[: len(source)]], scores[code[len(source) :]]
+    if goal.amount:
+        return np.asarray(np.abs(after[:, 0] - before[:, 0]) >= goal.amount)
+    return np.asarray(goal.labels_of(before) != goal.labels_of(after))
+
+
+@dataclass(kw_only=True, eq=False)
+class Forms:
+    """Says which candidates fit at a place: of the word's part of speech and inflection there.
+
+    Args:
+        vectors: the words. contexts: the texts. special: rows of words that say the attribute, which
+            are altered even where they look like names.
+        tried, passed: row of a source word → how often each of its candidates was held against a place.
+    """
+
+    vectors: Vectors
+    contexts: Contexts
+    special: frozenset[int]
+    tried: dict[int, int] = field(default_factory=dict)
+    passed: dict[int, IntArray] = field(default_factory=dict)
+    _tags: dict[int, list[str]] = field(default_factory=dict)
+    _swapped: dict[int, dict[int, str]] = field(default_factory=dict)
+    _fitting: dict[tuple[int, str], BoolArray] = field(default_factory=dict)
+
+    def __call__(self, text: int, site: Site, candidates: Sequence[int]) -> BoolArray:
+        """(candidates,) those that fit."""
+        keep = self._fit(text, site, candidates)
+        self.tried[site.row] = self.tried.get(site.row, 0) + 1
+        self.passed[site.row] = self.passed.get(site.row, np.zeros(len(keep), dtype=np.int64)) + keep
+        return keep
+
+    def _fit(self, text: int, site: Site, candidates: Sequence[int]) -> BoolArray:
+        if gender_of(site.word.lower()) is not None:
+            wanted = self._pronouns(text).get(site.end - len(site.word))
+            return np.array([self.vectors.words[c].lower() == wanted for c in candidates], dtype=np.bool_)
+        if site.row not in self.special and self._name(text, site):
+            return np.zeros(len(candidates), dtype=np.bool_)
+        if text not in self._tags:
+            self._tags[text] = forms.tags_in(self.contexts.tokens[text])
+        key = site.row, self._tags[text][site.token]
+        if key not in self._fitting:
+            word = self.vectors.words[site.row]
+            fitting = [forms.same_form(word, self.vectors.words[c], key[1]) for c in candidates]
+            self._fitting[key] = np.array(fitting, dtype=np.bool_)
+        return self._fitting[key]
+
+    def _pronouns(self, text: int) -> dict[int, str]:
+        """Where each pronoun of a text begins → what the rewriting makes of it: her → him or his."""
+        if text not in self._swapped:
+            edits = Edits()
+            swap_pronouns(words_of(self.contexts.texts[text]), edits)
+            self._swapped[text] = {begin: new.lower() for (begin, _), (new, _) in edits.spans.items()}
+        return self._swapped[text]
+
+    def _name(self, text: int, site: Site) -> bool:
+        """A capital inside a sentence, and not in every letter; behind an @name a sentence begins."""
+        if not site.word[:1].isupper() or site.word.isupper():
+            return False
+        before = self.contexts.texts[text][: site.start].rstrip(" \"'“‘(\t")
+        return bool(before) and _BEGINS.search(before) is None
+
+
+def pass_rates(
+    every: Pools, pool: Pools, vectors: Vectors, steps: Sequence[Matrix], least: float, fits: Forms | None
+) -> list[tuple[str, float, float | None]]:
+    """(rule, share of what moves along the axis that passes it, the same of the mean placebo).
+
+    Args:
+        every: before the rules without a direction. pool: after. steps: of the axis, then of its placebos.
+        least: gain from which a word moves along a direction, either way.
+    """
+    size = len(vectors)
+    codes = every.sources[every.source] * size + every.candidate
+    kept = np.isin(codes, pool.sources[pool.source] * size + pool.candidate)
+    tried, passed = np.zeros(len(codes)), np.zeros(len(codes))
+    begin = np.searchsorted(pool.source, np.arange(len(pool.sources) + 1))
+    here = np.flatnonzero(kept)
+    for i, row in enumerate(pool.sources.tolist() if fits is not None else ()):
+        if fits is not None and row in fits.tried:
+            part = here[begin[i] : begin[i + 1]]
+            tried[part], passed[part] = fits.tried[row], fits.passed[row]
+    found: list[tuple[float, float]] = []
+    for step in steps:
+        along, spread = loaded(vectors, np.asarray(step, dtype=np.float32))
+        gain = (along[every.candidate] - along[every.sources[every.source]]) / spread
+        moves = np.abs(gain) >= least
+        found.append((_share(moves & kept, moves), _share(passed * moves, tried * moves)))
+    rules = ["words that move along it: neither opposite nor left out"]
+    rules += ["the same in their places: part of speech and form fit"] if fits is not None else []
+    return [
+        (rule, found[0][i], float(np.mean([one[i] for one in found[1:]])) if found[1:] else None)
+        for i, rule in enumerate(rules)
+    ]
+
+
+def _share(some: FloatArray | BoolArray, of: FloatArray | BoolArray) -> float:
+    return float(some.sum() / of.sum()) if of.sum() else 0.0
