@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from evenhand._errors import UsageError
+from evenhand._facts import SYSTEM
 from evenhand._json import SEVERITY
 from evenhand._model import Estimate, Exhibit, Finding, Scalar
 from evenhand._record import Note
@@ -96,6 +98,72 @@ def merge(results: Sequence[Result], *, title: str | None = None) -> Result:
         counts=counts,
         provenance={"parts": [dict(part.provenance) for part in parts]},
         complete=all(part.complete for part in parts),
+    )
+
+
+def beside(results: Mapping[str, Result]) -> Result:
+    """Audits of several systems as one result, side by side: a page shows it as any other.
+
+    Every finding is given its system, every exhibit and warning is called after it, and a table holds each
+    primary claim with its value, interval and verdict by system. Verdicts are those of each audit: nothing
+    is judged again, and the systems are not held against each other (`compare` does that for two).
+
+    Args:
+        results: name of the system → its audit; two or more of one kind.
+
+    Raises:
+        UsageError: `merge-kinds`, `one-result`.
+    """
+    if len(results) < 2:
+        raise UsageError("one-result", "side by side stand two results or more", given=", ".join(results))
+    parts = {name: _of_system(name, result) for name, result in results.items()}
+    whole = merge(list(parts.values()), title=" beside ".join(results))
+    claims = dict.fromkeys(key for r in results.values() for key in keyed(r.primary))
+    rows: list[dict[str, Scalar]] = []
+    for key in claims:
+        for name, result in results.items():
+            found = keyed(result.findings).get(key)
+            e = found.estimate if found else None
+            row: dict[str, Scalar] = {"claim": _claim(key), "system": name}
+            row |= {"value": e.value if e else None, "low": e.low if e else None}
+            row |= {"high": e.high if e else None, "verdict": found.verdict if found else "not audited"}
+            rows.append(row)
+    table = Exhibit.of(
+        "Side by side: the primary claims of each system",
+        rows,
+        note="Each verdict is that of its own audit, and each interval at its level. Where two"
+        " overlap, `evenhand compare` says more.",
+    )
+    return replace(
+        whole,
+        exhibits={"side by side": table, **whole.exhibits},
+        provenance={**whole.provenance, "about": {"title": f"How do {' and '.join(results)} compare?"}},
+    )
+
+
+def _claim(key: Key) -> str:
+    given = f", given {key[4]}" if key[4] else ""
+    return f"{key[0]}, {key[1]}: {key[2]} against {key[3]}{given}"
+
+
+def _of_system(name: str, result: Result) -> Result:
+    """The result with its system said in every finding, exhibit and warning."""
+    return replace(
+        result,
+        findings=tuple(
+            replace(
+                f,
+                estimate=f.estimate.with_(
+                    given=" and ".join(x for x in (f"{SYSTEM}{name}", f.estimate.given) if x)
+                ),
+            )
+            for f in result.findings
+        ),
+        exhibits={
+            f"{label}, {name}": replace(exhibit, title=f"{name}: {exhibit.title}")
+            for label, exhibit in result.exhibits.items()
+        },
+        notes=tuple(replace(n, text=f"{name}: {n.text}") for n in result.notes),
     )
 
 

@@ -209,8 +209,7 @@ def tell(finding: Finding, scene: Scene) -> Told:
     fact = _fact(phrase, words, figures, e.value)
     if at:
         fact = f"with the top {100 * (1 - float(at)):.3g}\N{NO-BREAK SPACE}% selected, {fact}"
-    if e.given:
-        fact = f"given {in_brief(e.given)}, {fact}"
+    fact = _where(e.given, fact)
     question = phrase.question.format(**words)
     top = f", top {100 * (1 - float(at)):.3g}\N{NO-BREAK SPACE}%" if at else ""
     return Told(
@@ -228,6 +227,25 @@ def tell(finding: Finding, scene: Scene) -> Told:
         many=many,
         fact_key=(phrase.fact or question) + top,
     )
+
+
+SYSTEM = "system="
+"""Beginning of what a finding is given, where audits of several systems stand side by side."""
+
+
+def system_of(finding: Finding) -> str:
+    """The system that a finding is of, where several stand side by side; else empty."""
+    given = finding.estimate.given or ""
+    return given.removeprefix(SYSTEM).partition(" and ")[0] if given.startswith(SYSTEM) else ""
+
+
+def _where(given: str | None, fact: str) -> str:
+    """The fact, with the system and the stratum that it is of."""
+    system, rest = "", given or ""
+    if rest.startswith(SYSTEM):
+        system, _, rest = rest.removeprefix(SYSTEM).partition(" and ")
+    fact = f"given {in_brief(rest)}, {fact}" if rest else fact
+    return f"in {in_brief(system)}, {fact}" if system else fact
 
 
 def _fact(phrase: Phrase, words: Mapping[str, str], figures: Figures, value: float | None) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from evenhand._facts import Audited, Scene, Told, attribute_of, named_attribute, tell
+from evenhand._facts import Audited, Scene, Told, attribute_of, named_attribute, system_of, tell
 from evenhand._model import Exhibit, Finding
 from evenhand._wording import deciding, in_brief, listed, middle_cut, null_of
 
@@ -179,12 +179,18 @@ def claim_of(finding: Finding, scene: Scene) -> tuple[str, str]:
     return _began(fact), rest
 
 
+def _tied(finding: Finding, first: Finding, scene: Scene) -> str:
+    """A side that has the same verdict; of another system, with its name."""
+    group, system = tell(finding, scene).group, system_of(finding)
+    return group if system == system_of(first) else f"{group} in {in_brief(system)}"
+
+
 def _first(first: Finding, told: Told, stands: str, ties: list[Finding], scene: Scene) -> tuple[str, str]:
     """The fact, and how it lies to the tolerance."""
     state, tolerance = state_of(first), f"the tolerance of {told.tolerance}"
     fact = told.fact
     if ties:
-        others = listed([tell(f, scene).group for f in ties])
+        others = listed([_tied(f, first, scene) for f in ties])
         fact = f"{fact} (likewise {others})"
     if state == "disparity":
         return fact, f" ({stands}): beyond {tolerance}."
@@ -324,7 +330,8 @@ def scene_of(result: Audited) -> Scene:
     arguments = _arguments(result)
     about = result.provenance.get("about")
     said = about.get("said") if isinstance(about, dict) else None
-    rates = _rates(result.exhibits)
+    several = any(system_of(f) for f in result.findings)  # their tables hold each its own rates
+    rates = {} if several else _rates(result.exhibits)
     if result.audit != "predictions":
         return Scene(audit=result.audit, rates=rates, outcome=_direction(about))
     looked = next((m for note in _notes(result) if (m := _FAVOURABLE.search(note))), None)
@@ -347,9 +354,15 @@ def scene_of(result: Audited) -> Scene:
 
 
 def _arguments(result: Audited) -> dict[str, Any]:
-    call = result.provenance.get("call")
-    arguments = call.get("arguments") if isinstance(call, dict) else None
-    return dict(arguments) if isinstance(arguments, dict) else {}
+    """What was asked; of several results side by side what was asked of all."""
+    parts = result.provenance.get("parts")
+    calls = [part.get("call") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    calls = calls or [result.provenance.get("call")]
+    asked = [call.get("arguments") if isinstance(call, dict) else None for call in calls]
+    known = [a for a in asked if isinstance(a, dict)]
+    if not known or len(known) < len(asked):
+        return {}
+    return {k: v for k, v in known[0].items() if all(other.get(k) == v for other in known[1:])}
 
 
 def _notes(result: Audited) -> list[str]:

@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from evenhand import reports
-from evenhand._changes import compare
+from evenhand._changes import beside, compare
 from evenhand._errors import UsageError
 from evenhand._evidence import pack, verify
 from evenhand._files import write_whole
@@ -39,7 +39,9 @@ ALIASES = {"text": "terminal"}
 
 
 def report(
-    result: ResultFile,
+    results: Annotated[
+        list[Path], Argument(help="A result.json that an audit wrote; several stand side by side.")
+    ],
     kind: Annotated[
         str | None, Option("--as", help=f"{', '.join(REPORTS)}; by default what the ending of --out says.")
     ] = None,
@@ -61,7 +63,7 @@ def report(
         raise UsageError("one-format", "several formats need a file each", given=given, expected=expected)
     if not kinds:
         kinds = ["terminal" if out is None or not out.suffix else reports.format_of(out)]
-    loaded = described(Result.from_json(result), VOICE.about)
+    loaded = described(_loaded(results), VOICE.about)
     for name in kinds:
         more = {"full": VOICE.verbose} if name == "terminal" else {}
         rendered = reports.render(loaded, name, **more)
@@ -71,6 +73,22 @@ def report(
         path = out if len(kinds) == 1 else out.with_suffix(REPORTS[name].suffix)
         write_whole(path, rendered)
         typer.echo(f"Written: {path}", err=True)
+
+
+def _loaded(paths: list[Path]) -> Result:
+    """One result, or several as one, each by its system's name; where two share it, by their folders."""
+    made = [Result.from_json(path) for path in paths]
+    if len(made) == 1:
+        return made[0]
+    said = [(r.provenance.get("about") or {}).get("system") or r.provenance.get("subject") for r in made]
+    names = [
+        str(name) if name else path.parent.name or path.stem for name, path in zip(said, paths, strict=True)
+    ]
+    if len(set(names)) < len(names):
+        names = [path.parent.name if path.stem == "result" else path.stem for path in paths]
+    if len(set(names)) < len(names):
+        names = [str(path) for path in paths]
+    return beside(dict(zip(names, made, strict=True)))
 
 
 def check(

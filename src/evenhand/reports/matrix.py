@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from evenhand._facts import Scene, Told, base_of, named_attribute, phrase_of, tell
+from evenhand._facts import Scene, Told, base_of, named_attribute, phrase_of, system_of, tell
 from evenhand._headline import ranked, state_of
 from evenhand._labels import spoken
 from evenhand._model import Finding
@@ -116,14 +116,15 @@ def _beside(result: Record, primary: Sequence[Finding]) -> list[Finding]:
 
 
 def _rows(findings: Sequence[Finding], columns: Sequence[Column], scene: Scene, anchor: Anchor) -> list[Part]:
-    by_row: dict[str, dict[tuple[str, str], list[Finding]]] = {}
+    by_row: dict[tuple[str, str], dict[tuple[str, str], list[Finding]]] = {}
     for f in findings:
-        by_row.setdefault(row_of(f), {}).setdefault(_key(f), []).append(f)
+        by_row.setdefault((row_of(f), system_of(f)), {}).setdefault(_key(f), []).append(f)
     made = []
-    for name, cells in by_row.items():
+    for (name, system), cells in by_row.items():
         first = next(iter(cells.values()))[0]
         told = tell(first, scene)
         title = named_attribute(name) if name else "All items"
+        title = f"{title}, {in_brief(system)}" if system else title
         sub = _picked(told) if told.many else f"{told.group} against {told.reference}"
         row = [
             _cell(ranked(cells[c.measure, c.contrast])[0], c, scene, anchor)
