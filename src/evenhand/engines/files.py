@@ -107,7 +107,7 @@ class _File:
 
     path: Path
     names: Sequence[str]
-    types: Mapping[str, pa.DataType]
+    types: dict[str, pa.DataType]
     pieces: Sequence[Piece]
     about: Any = None
 
@@ -178,7 +178,7 @@ def _looked_at(path: Path) -> _File:
 
 
 def _together(data: Any, files: Sequence[_File], engine: Engine | None) -> Streamed:
-    filled = [file for file in files if file.size] or files
+    filled = _as_text([file for file in files if file.size] or files)
     names = list(dict.fromkeys(name for file in filled for name in file.names))
     first = filled[0]
     twice = [name for file in filled for name in file.names if list(file.names).count(name) > 1]
@@ -193,6 +193,24 @@ def _together(data: Any, files: Sequence[_File], engine: Engine | None) -> Strea
         ranges=lambda name: _ranges(name, filled) if first.about is not None else None,
         files=[str(file.path) for file in files],
     )
+
+
+def _as_text(files: Sequence[_File]) -> Sequence[_File]:
+    """Columns of delimited text that look like one thing in one file and like another in the next, as the
+    text that they are: a group named "9" may be alone in its file."""
+    import pyarrow as pa
+
+    if any(piece.kind != "delimited" for file in files for piece in file.pieces):
+        return files
+    plain = {name: pa.string() for file in files for name in file.names if _clash(name, files)}
+    return [
+        replace(
+            file,
+            types=file.types | {name: plain[name] for name in file.names if name in plain},
+            pieces=[replace(piece, types={**piece.types, **plain}) for piece in file.pieces],
+        )
+        for file in files
+    ]
 
 
 def _parts(pieces: Sequence[Piece]) -> list[FilePart]:

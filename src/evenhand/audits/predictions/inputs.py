@@ -110,7 +110,8 @@ class Input:
     def _over_passes(self) -> Intake:
         return replace(self.intake, progress=_over_passes(self.intake.progress))
 
-    def not_streamed(self, what: str) -> UsageError:
+    @staticmethod
+    def not_streamed(what: str) -> UsageError:
         """The error of an audit that cannot be made of batches."""
         return UsageError(
             "streamed",
@@ -145,9 +146,9 @@ def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
     check_chances(roles, crossing=intake.crossing)
     large = streamed(data, intake.engine)
     if large is not None and (_plain(roles) or large.only):
-        made = Input(named=_names(large, roles), table=None, large=large, intake=intake)
         if not _plain(roles):
-            raise made.not_streamed("an audit of arrays, or of a fitted model")
+            raise Input.not_streamed("an audit of arrays, or of a fitted model")
+        made = Input(named=_names(large, roles), table=None, large=large, intake=intake)
         if roles.continuous:
             raise made.not_streamed("a continuous attribute")
         if unit_of(roles.units, large.columns) is not None:
