@@ -52,8 +52,10 @@ def measured(program: str, *arguments: str) -> tuple[float, float, float]:
     """(wall seconds, CPU seconds, peak in MB) of a Python program."""
     start = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False
     )
+    if done.returncode:
+        sys.exit(done.stderr)
     wall = time.monotonic() - start
     spent, peak = map(float, done.stdout.rpartition("USED")[2].split())
     return wall, spent, peak
@@ -66,7 +68,9 @@ def engines(sizes: Sequence[int], folder: str | None = None) -> Iterator[Figure]
             path = Path(inside) / "people.parquet"
             write(path, rows)
             wall, floor, peak = measured(SCAN, str(path), *COLUMNS)
-            yield Figure(name=f"bare scan, {rows:,} rows", figure=f"{wall:.1f} s, peak {peak:.0f} MB", cpu=floor)
+            yield Figure(
+                name=f"bare scan, {rows:,} rows", figure=f"{wall:.1f} s, peak {peak:.0f} MB", cpu=floor
+            )
             local = 0.0
             for engine, package in ENGINES.items():
                 name = f"{engine}, {rows:,} rows"

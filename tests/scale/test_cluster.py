@@ -96,8 +96,33 @@ def test_an_engine_gives_the_result_of_one_process(
     assert plain(eh.audit_predictions(folder, engine=engine, **call)) == plain(one)
 
 
-def test_a_worker_killed_in_the_middle_changes_nothing(cluster: Any, folder: Path) -> None:
-    """Its partitions are made again by the one that is left, and counted once; then a new worker joins."""
+def noted(folder: Path) -> Any:
+    """What workers run, with half a second of patience, and a mark in a folder for each try at a partition."""
+    where = str(folder)
+
+    def summarise(work: bytes, part: bytes, version: str) -> bytes:
+        import hashlib
+        import time
+        import uuid
+        from pathlib import Path
+
+        from evenhand.engines.attempts import attempt
+
+        Path(where, f"{hashlib.sha256(work + part).hexdigest()[:20]}-{uuid.uuid4().hex}").touch()
+        time.sleep(0.5)
+        return attempt(work, part, version)
+
+    return summarise
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing(
+    cluster: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it had begun is made again by the one that is left, and counted once; then a new worker joins."""
+    from evenhand.engines import ray as ray_engine
+
+    monkeypatch.setattr(engine_files, "PART_ROWS", 20_000)
+    monkeypatch.setattr(ray_engine, "_by_value", lambda: noted(tmp_path))
     one = eh.audit_predictions(folder, engine="local", **CALLS["numbers"])
     seen: list[int] = []
 
@@ -107,7 +132,9 @@ def test_a_worker_killed_in_the_middle_changes_nothing(cluster: Any, folder: Pat
             cluster.remove_node(cluster.workers.pop(), allow_graceful=False)
 
     found = eh.audit_predictions(folder, engine="ray", progress=kill_at_the_third, **CALLS["numbers"])
+    tries = [path.name.partition("-")[0] for path in tmp_path.iterdir()]
     assert len(cluster.workers) == 1
+    assert len(tries) > len(set(tries)) >= 27
     assert plain(found) == plain(one)
     cluster.workers.append(cluster.add_node(num_cpus=1))
     more = eh.audit_predictions(folder / "0.parquet", engine="ray", y_pred="p", groups="sex")
@@ -193,10 +220,11 @@ def differing(one: Any, two: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def test_a_cluster_that_does_not_answer_is_one_message_within_seconds(folder: Path) -> None:
-    """Exit code 2, no traceback."""
+    """Exit code 2, no traceback, and the system's own word for it: Ray would try on for half a minute."""
     done = command(str(folder), "--y-pred", "p", "--group", "sex", "--engine", "ray://127.0.0.1:1")
     assert done.returncode == 2
     assert "no Ray cluster answers" in done.stderr
+    assert "refused" in done.stderr
     assert "Traceback" not in done.stderr
 
 

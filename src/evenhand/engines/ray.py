@@ -19,7 +19,7 @@ P = TypeVar("P")
 S = TypeVar("S")
 TRIES = 3
 """Times that the partition of a lost worker is made again."""
-AHEAD = 2
+AHEAD = 4
 """Partitions under way for each processor: what has arrived early is held, so their number is bounded."""
 PATIENCE = 5.0
 """Seconds that an address has to answer."""
@@ -29,8 +29,8 @@ class Ray:
     """The engine of a cluster.
 
     Args:
-        address: ``ray://host:port`` of its head, or None: the cluster that the environment or this process is
-            part of, else one of this machine's processors.
+        address: ``ray://host:port`` of its head, or None: the cluster that this process, its environment or
+            this machine is part of, else a new one of this machine's processors.
 
     Raises:
         UsageError: `engine-missing`, `engine-unreachable`.
