@@ -313,11 +313,11 @@ def test_audits_of_one_process_say_why_no_engine_makes_them(tmp_path: Path, kind
 
 def test_an_audit_file_is_run_by_an_engine(tmp_path: Path) -> None:
     """`evenhand run audit.toml --engine local` streams what would be held, and its own audit.toml says so."""
-    parquet.write_table(people(), tmp_path / "people.parquet")
+    in_files(tmp_path / "parts", people(), [1000])
     lines = [
         'kind = "predictions"',
         "[arguments]",
-        'data = "people.parquet"',
+        'data = "parts"',
         'y_pred = "p"',
         'groups = ["sex"]',
     ]

@@ -131,7 +131,7 @@ def streamed_files(data: Any, engine: Engine | None) -> Streamed | None:
     if not isinstance(data, str | os.PathLike):
         return None
     path = Path(data)
-    several = path.is_dir() or (not path.exists() and glob.has_magic(os.fspath(path)))
+    several = os.path.isdir(path) or (not os.path.exists(path) and glob.has_magic(os.fspath(path)))
     if several or engine is not None:
         return replace(_together(data, [_looked_at(file) for file in _files(path)], engine), only=True)
     try:

@@ -104,7 +104,7 @@ class Streamed:
 
     def digests(self) -> list[str]:
         """The SHA-256 of every file's bytes, made where the engine is."""
-        return list(self.engine.map(sha256, self.files))
+        return list(self.engine.map(sha256, self.files)) if self.files else []
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ class Input:
         """Of a file's bytes, or of a table that is not too long."""
         if self.large is not None:
             made = self.large.digests()
-            return made[0][:16] if len(made) == 1 else digest_of(made)
+            return made[0][:16] if len(made) == 1 else digest_of(made) if made else "not taken"
         rows = 0 if self.table is None else self.table.num_rows
         file = isinstance(data, str | os.PathLike)
         return digest_of(data, self.table) if file or rows <= MOST_DIGEST else "not taken"
