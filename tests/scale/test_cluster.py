@@ -265,3 +265,32 @@ def test_a_frame_of_daft_s_gives_the_result_of_its_files(cluster: Any, folder: P
         found["notes"] = sorted(found["notes"], key=lambda note: str(note["text"]))
     assert list(differing(lines[0], lines[1])) == []
     assert lines[2] == lines[3]
+
+
+REFUSED = """
+import sys, daft, evenhand as eh
+from evenhand._errors import EvenhandError
+
+def refuse(p: float) -> float:
+    raise OSError("the store refuses")
+
+frame = daft.read_parquet(sys.argv[1])
+lost = frame.with_column("p", daft.func(return_dtype=daft.DataType.float64())(refuse)(frame["p"]))
+for data, engine in ((lost, None), (frame, "ray")):
+    try:
+        eh.audit_predictions(data, y_pred="p", groups="sex", engine=engine)
+    except EvenhandError as error:
+        print("SLUG", error.slug, " ".join(str(error).split()))
+"""
+
+
+def test_a_frame_that_cannot_be_made_is_one_clear_error(folder: Path) -> None:
+    """What Daft says stands in the message; another engine than Daft is refused before anything is read."""
+    call = [sys.executable, "-c", REFUSED, str(folder / "0.parquet")]
+    done = subprocess.run(call, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, done.stderr[-3000:]
+    first, second = (line for line in done.stdout.splitlines() if line.startswith("SLUG"))
+    assert first.startswith("SLUG unreadable-frame")
+    assert "Daft cannot read the frame" in first
+    assert second.startswith("SLUG engine")
+    assert 'engine="daft"' in second

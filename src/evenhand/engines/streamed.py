@@ -81,7 +81,7 @@ class Streamed:
 
         first = next((batch for batch in self.read(names) if batch.num_rows), None)
         if first is None:
-            raise DataError("empty-file", "the file has no rows", given=self.name)
+            raise DataError("empty-file", "there are no rows", given=self.name)
         return pa.Table.from_batches([first])
 
     def total(self, work: Callable[[Partition], A], progress: Progress | None = None) -> A:
@@ -92,7 +92,7 @@ class Streamed:
         """
         found = total(self.engine, work, self.parts, progress)
         if found is None:
-            raise DataError("empty-file", "the file has no rows", given=self.name)
+            raise DataError("empty-file", "there are no rows", given=self.name)
         return found
 
     def distinct(self, name: str, most: int) -> list[Any] | None:
