@@ -262,13 +262,15 @@ def _kind(kind: pa.DataType) -> str:
 def _ranges(name: str, files: Sequence[_File]) -> tuple[float, float] | None:
     """The lowest and highest value that all files' footers state."""
     found = []
-    for about in (file.about for file in files):
+    for file in files:
+        about = file.about
         if about is None:
             return None
-        place = next((i for i in range(about.num_columns) if about.schema.column(i).path == name), None)
-        if place is None:
-            return None
-        found += [about.row_group(g).column(place).statistics for g in range(about.num_row_groups)]
+        with foreign(file.path):
+            place = next((i for i in range(about.num_columns) if about.schema.column(i).path == name), None)
+            if place is None:
+                return None
+            found += [about.row_group(g).column(place).statistics for g in range(about.num_row_groups)]
     known = [s for s in found if s is None or s.null_count is None or s.num_values > 0]
     if not known or not all(
         s is not None and s.has_min_max and isinstance(s.min, int | float) for s in known
