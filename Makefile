@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: demo test test-full test-all lint wheel bench constraints clean
+.PHONY: demo test test-full test-all test-scale lint wheel bench constraints clean
 
 demo: $(VENV)/.core            ## install, then audit VADER with 80 names and the identity terms
 	$(BIN)/evenhand demo
@@ -15,13 +15,16 @@ test: $(VENV)/.dev             ## install, then lint, type-check and test the bu
 	$(BIN)/ruff format --check src tests benchmarks examples tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -m "not slow and not torch" -n 2 --doctest-modules --pyargs evenhand tests
+	$(BIN)/python -m pytest -m "not slow and not torch and not scale" -n 2 --doctest-modules --pyargs evenhand tests
 
 test-full: $(VENV)/.dev        ## also the long simulations (an hour or more)
-	$(BIN)/python -m pytest -m "not torch" -n 2 tests
+	$(BIN)/python -m pytest -m "not torch and not scale" -n 2 tests
 
 test-all: $(VENV)/.torch       ## also what needs torch and transformers (about 1 GB)
 	$(BIN)/python -m pytest -m "torch and not slow" tests
+
+test-scale: $(VENV)/.scale     ## also Daft, and Ray on a cluster of two workers on this machine (about 800 MB); at most 15 minutes
+	timeout 900 $(BIN)/python -m pytest -m scale tests/scale
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format src tests benchmarks examples tools
@@ -49,6 +52,10 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt $(shell find src
 
 $(VENV)/.torch: $(VENV)/.dev
 	$(PIP) install -c constraints.txt ".[dev,huggingface]"
+	@touch $@
+
+$(VENV)/.scale: $(VENV)/.dev
+	$(PIP) install -c constraints.txt ".[dev,scale-ray]"
 	@touch $@
 
 clean:

@@ -7,6 +7,7 @@ BENCHMARKS = {
     "amplification": "counting words and resampling images, against a plain loop and the notebook's scan",
     "attack": "neighbours and vectors, against the bare matrix product and gensim",
     "predictions": "the regression table with intervals, against one sort, holisticai and fairlearn",
+    "scale": "the engines of large data, against a bare scan, and the driver's memory as rows grow",
     "services": "requests a second over a loopback server, against bare aiohttp",
     "spine": "what asking costs beside the model, the journal, and the import",
     "streaming": "a table of any size, read in batches",

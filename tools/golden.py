@@ -22,7 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 import evenhand as eh
-from evenhand.audits.predictions import batches
+from evenhand.engines import files as engine_files
 
 ROWS = 600
 MASKS = (
@@ -75,7 +75,7 @@ def mood(texts: list[str]) -> list[dict[str, float]]:
 
 def streamed(rows: dict[str, list[Any]], kind: str) -> eh.Result:
     """The numeric and the label audit of a file that is read batch by batch."""
-    batches.STREAM_ROWS = batches.STREAM_BYTES = 0
+    engine_files.STREAM_ROWS = engine_files.STREAM_BYTES = 0
     table = pa.table(rows)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"people.{kind}"

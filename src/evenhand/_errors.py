@@ -7,14 +7,16 @@ EvenhandError
 ├── SubjectError        the model or service failed                  exit 3
 │   ├── CredentialError no or wrong key: nothing will succeed        exit 3
 │   └── BudgetSpent     the declared budget would be passed          exit 3
+├── EngineError         workers were lost, or failed                 exit 3
 └── JournalError        the journal cannot be read or written        exit 3
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import PurePath
 
 _HIDDEN = "\N{REPLACEMENT CHARACTER}"
@@ -44,6 +46,17 @@ class EvenhandError(Exception):
         self.available = list(available) if available is not None else None
         self.hint = hint
         super().__init__(self.render())
+
+    def __reduce__(self) -> tuple[Callable[..., EvenhandError], tuple[object, ...]]:
+        """So that an error of a worker arrives as it is."""
+        again = functools.partial(
+            type(self),
+            given=None if self.given is None else str(self.given),
+            expected=self.expected,
+            available=self.available,
+            hint=self.hint,
+        )
+        return again, (self.slug, self.message)
 
     def render(self) -> str:
         """The whole message, one fact a line; what a name or a file smuggled in is shown, not obeyed."""
@@ -84,6 +97,12 @@ class DataError(UsageError):
 
 class TermsError(UsageError):
     """A lexicon that is unknown or cannot be used."""
+
+
+class EngineError(EvenhandError):
+    """Workers of an engine were lost or failed, so there is no result."""
+
+    exit_code = 3
 
 
 class SubjectError(EvenhandError):

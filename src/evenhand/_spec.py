@@ -23,6 +23,7 @@ the file itself.
 
 from __future__ import annotations
 
+import glob
 import importlib
 import inspect
 import os
@@ -250,6 +251,9 @@ def _resolve(spec: Spec, folder: Path) -> Spec:
         return value
 
     arguments = {k: resolved(v) for k, v in spec.arguments.items()}
+    data = arguments.get("data")
+    if isinstance(data, str) and glob.glob(str(folder / data)):  # a folder, or a pattern of files
+        arguments["data"] = str(folder / data)
     journal = arguments.get("journal")
     if isinstance(journal, str) and not Path(journal).is_absolute():
         arguments["journal"] = str(folder / journal)

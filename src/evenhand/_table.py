@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,15 +20,13 @@ import numpy.typing as npt
 from evenhand._encoding import decode, read_bytes
 from evenhand._errors import DataError
 from evenhand._files import bounded, brief, foreign
+from evenhand._json_lines import json_lines
 from evenhand._model import Factor, FloatArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Checked = TypeVar("Checked", "pa.Table", "pa.RecordBatch")
-MOST_DEPTH = 100
-"""Lists and objects inside one another in a line of JSON."""
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"?')
 _DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None, ".dat": None, ".data": None}
 
 
@@ -321,33 +318,8 @@ def _unpacked(path: Path) -> bytes:
         return stream.read()
 
 
-def _refuse_hostile(data: bytes) -> None:
-    """Arrow's reader of JSON lines ends the process at a leading null, and follows any depth."""
-    if data.lstrip()[:1] != b"{":
-        raise ValueError("its first line is not an object")
-    raw = np.frombuffer(data, dtype=np.uint8)
-    opening = (raw == ord("[")) | (raw == ord("{"))
-    places = np.flatnonzero(opening | (raw == ord("]")) | (raw == ord("}")) | (raw == ord("\n")))
-    if np.cumsum(np.where(opening[places], 1, -1) * (raw[places] != ord("\n"))).max(initial=0) <= MOST_DEPTH:
-        return
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if line.count(b"[") + line.count(b"{") > MOST_DEPTH:
-            depth = deepest = 0
-            for mark in _STRINGS.sub(b"", line):
-                depth += (mark in b"[{") - (mark in b"]}")
-                deepest = max(deepest, depth)
-            if deepest > MOST_DEPTH:
-                raise ValueError(f"line {number} is nested {deepest} deep; {MOST_DEPTH} are read")
-
-
 def _read_json_lines(path: Path) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.json as json
-
-    data = decode(_unpacked(path), name=path.name).encode("utf-8")
-    _refuse_hostile(data)
-    options = json.ReadOptions(block_size=max(1 << 24, len(data)))
-    return json.read_json(pa.BufferReader(data), read_options=options)
+    return json_lines(decode(_unpacked(path), name=path.name).encode("utf-8"))
 
 
 def _read_json(path: Path) -> pa.Table:

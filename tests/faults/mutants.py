@@ -255,17 +255,17 @@ def _read_table(path: Path) -> int:
 
 def _read_large(path: Path) -> None:
     """The streaming reader, on a file that is not large."""
-    from evenhand.audits.predictions import batches
+    from evenhand.engines import files as engine_files
 
-    before = batches.STREAM_ROWS, batches.STREAM_BYTES
-    batches.STREAM_ROWS = batches.STREAM_BYTES = 1
+    before = engine_files.STREAM_ROWS, engine_files.STREAM_BYTES
+    engine_files.STREAM_ROWS = engine_files.STREAM_BYTES = 1
     try:
-        large = batches.large_file(path)
+        large = engine_files.streamed_files(path, None)
         if large is not None:
             for batch in large.read(large.columns):
                 batch.to_pylist()
     finally:
-        batches.STREAM_ROWS, batches.STREAM_BYTES = before
+        engine_files.STREAM_ROWS, engine_files.STREAM_BYTES = before
 
 
 def _read_vectors(path: Path) -> None:
@@ -395,6 +395,7 @@ READERS: Mapping[str, Reader] = {
             "a.arrow": _arrow("file"),
             "a.parquet": _arrow("parquet"),
             "a.csv": _table_text(","),
+            "a.jsonl": _json_lines(),
         },
         read=_read_large,
     ),

@@ -13,10 +13,10 @@ import evenhand as eh
 from evenhand._compare import evidence_of
 from evenhand._declared import Declared
 from evenhand._labels import grouping
-from evenhand.audits.predictions import batches as prediction_batches
 from evenhand.audits.predictions.cells import cells_of, everyone, prepare
 from evenhand.audits.predictions.claims import number_claims
 from evenhand.audits.predictions.rows import Rows
+from evenhand.engines import files as engine_files
 
 Values = dict[tuple[str, str, str | None], float | None]
 
@@ -104,8 +104,8 @@ def test_a_streamed_file_gives_the_numbers_of_rows_in_memory(
     parquet.write_table(pa.table({k: pa.array(v) for k, v in rows.items()}), tmp_path / "p.parquet")
     call = {"y_true": "y", "y_pred": "p", "groups": "g", "reference": "b"}
     whole = eh.audit_predictions(tmp_path / "p.parquet", **call)
-    monkeypatch.setattr(prediction_batches, "STREAM_ROWS", 100)
-    monkeypatch.setattr(prediction_batches, "BATCH", 700)
+    monkeypatch.setattr(engine_files, "STREAM_ROWS", 100)
+    monkeypatch.setattr(engine_files, "BATCH", 700)
     streamed = eh.audit_predictions(tmp_path / "p.parquet", **call)
     assert "streamed" in {n.slug for n in streamed.notes}
     for a, b in zip(whole.findings, streamed.findings, strict=True):

@@ -10,8 +10,8 @@ import pytest
 
 import evenhand as eh
 from evenhand._errors import UsageError
-from evenhand.audits.predictions import batches
 from evenhand.cli import run
+from evenhand.engines import files as engine_files
 from evenhand.stats.cutoffs import Cuts, cuts_of_equal_recall, most_accurate
 
 
@@ -173,6 +173,6 @@ def test_the_command_line_and_streamed_files(
     ]
     assert run([*call, "--out", str(tmp_path / "out")]) == 0
     assert "frontier by sex" in eh.Result.from_json(tmp_path / "out" / "result.json").exhibits
-    monkeypatch.setattr(batches, "STREAM_ROWS", 100)
+    monkeypatch.setattr(engine_files, "STREAM_ROWS", 100)
     assert run(call) == 2
     assert "needs all rows at once" in capsys.readouterr().err

@@ -242,7 +242,8 @@ def test_a_streamed_file_has_the_same_worst_case(tmp_path: Any, monkeypatch: pyt
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    from evenhand.audits.predictions import batches, sources
+    from evenhand.audits.predictions import sources
+    from evenhand.engines import files as engine_files
 
     rng = np.random.default_rng(8)
     group = np.repeat(["a", "b"], 2000).astype(object)
@@ -251,8 +252,8 @@ def test_a_streamed_file_has_the_same_worst_case(tmp_path: Any, monkeypatch: pyt
     parquet.write_table(pa.table({"g": group, "p": (rng.random(4000) < 0.3).astype(str)}), path)
     call: dict[str, Any] = {"y_pred": "p", "groups": "g", "positive": "True", "reference": "a"}
     whole = eh.audit_predictions(path, **call).primary[0].estimate
-    monkeypatch.setattr(batches, "STREAM_ROWS", 1000)
-    monkeypatch.setattr(batches, "BATCH", 700)
+    monkeypatch.setattr(engine_files, "STREAM_ROWS", 1000)
+    monkeypatch.setattr(engine_files, "BATCH", 700)
     streamed = eh.audit_predictions(path, **call).primary[0].estimate
     assert (streamed.low, streamed.high) == pytest.approx((whole.low, whole.high))
     monkeypatch.setattr(sources, "MOST_LOOSE", 10)

@@ -12,8 +12,8 @@ import pytest
 import evenhand as eh
 from evenhand._calendar import in_periods
 from evenhand._errors import DataError, UsageError
-from evenhand.audits.predictions import batches
 from evenhand.cli import run
+from evenhand.engines import files as engine_files
 
 YEARS = (2019, 2020, 2023)
 
@@ -195,7 +195,7 @@ def test_a_streamed_file_has_the_same_course(tmp_path: Path, monkeypatch: pytest
     path = tmp_path / "rows.parquet"
     parquet.write_table(pa.table(data), path)
     whole = change(audit(str(path)))
-    monkeypatch.setattr(batches, "STREAM_ROWS", 100)
+    monkeypatch.setattr(engine_files, "STREAM_ROWS", 100)
     streamed = audit(str(path))
     assert "streamed" in {n.slug for n in streamed.notes}
     assert change(streamed).low == pytest.approx(whole.low)

@@ -140,7 +140,7 @@ def test_units_of_a_streamed_file_are_refused(tmp_path: Path, monkeypatch: pytes
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    monkeypatch.setattr("evenhand.audits.predictions.batches.STREAM_ROWS", 10)
+    monkeypatch.setattr("evenhand.engines.files.STREAM_ROWS", 10)
     parquet.write_table(pa.table(decisions()), tmp_path / "rows.parquet")
     with pytest.raises(UsageError, match="all rows at once"):
         eh.audit_predictions(tmp_path / "rows.parquet", units="person", **CALLS["labels"])

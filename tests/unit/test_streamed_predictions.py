@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.audits.predictions import batches as prediction_batches
+from evenhand.engines import files as engine_files
 
 
 def people(n: int = 4000, seed: int = 0) -> dict[str, Any]:
@@ -37,9 +37,9 @@ def streaming(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Every file of more than 100 rows (or bytes) is streamed, 700 rows at a time."""
 
     def start() -> None:
-        monkeypatch.setattr(prediction_batches, "STREAM_ROWS", 100)
-        monkeypatch.setattr(prediction_batches, "STREAM_BYTES", 100)
-        monkeypatch.setattr(prediction_batches, "BATCH", 700)
+        monkeypatch.setattr(engine_files, "STREAM_ROWS", 100)
+        monkeypatch.setattr(engine_files, "STREAM_BYTES", 100)
+        monkeypatch.setattr(engine_files, "BATCH", 700)
 
     return start
 

@@ -10,8 +10,8 @@ import pytest
 
 import evenhand as eh
 from evenhand._model import Factor
-from evenhand.audits.predictions import batches
 from evenhand.cli import run
+from evenhand.engines import files as engine_files
 from evenhand.stats.subgroups import search
 
 
@@ -172,6 +172,6 @@ def test_the_command_line_searches_and_a_streamed_file_says_why_not(
     call = ["predictions", str(path), "--y-pred", "p", "--group", "sex", "--search", "age", "--search", "job"]
     assert run(call) == 0
     assert "Worst subgroups over age, job" in capsys.readouterr().out
-    monkeypatch.setattr(batches, "STREAM_ROWS", 100)
+    monkeypatch.setattr(engine_files, "STREAM_ROWS", 100)
     assert run(call) == 2
     assert "needs all rows at once" in capsys.readouterr().err

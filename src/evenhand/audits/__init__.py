@@ -32,12 +32,14 @@ class Audit:
         title: what is compared, for a list of audits.
         live: whether it asks a subject, and so keeps a journal and can say how far it is.
         forecast: "module:function" that says, from the same arguments, what a live audit would ask and cost.
+        one_machine: why no engine makes it; "" where one can.
     """
 
     call: str
     title: str
     live: bool = False
     forecast: str | None = None
+    one_machine: str = ""
 
 
 AUDITS: dict[str, Audit] = {
@@ -46,10 +48,12 @@ AUDITS: dict[str, Audit] = {
         title="a live model's scores of the same texts with other names, pronouns or identity terms",
         live=True,
         forecast="evenhand.audits.text.forecast:forecast",
+        one_machine="journals, budgets and rates of calls are not kept over several machines yet",
     ),
     "scores": Audit(
         call="evenhand.audits.scores.audit:audit_scores",
         title="scores of texts that were recorded elsewhere, by group",
+        one_machine="tails, distances and AUCs need all scores in order, crossed units all rows of a unit",
     ),
     "predictions": Audit(
         call="evenhand.audits.predictions.audit:audit_predictions",
@@ -58,12 +62,14 @@ AUDITS: dict[str, Audit] = {
     "amplification": Audit(
         call="evenhand.audits.amplification.audit:audit_amplification",
         title="how tightly training data and a model's outputs tie groups of people to things",
+        one_machine="its null shuffles whole images, again and again",
     ),
     "attack": Audit(
         call="evenhand.audits.attack.audit:attack",
         title="labels that flip when words move along a direction, against random directions",
         live=True,
         forecast="evenhand.audits.attack.forecast:forecast_attack",
+        one_machine="a search asks next what the replies before say",
     ),
 }
 """Kind → its row, in the order of the command line's help. The kind is also `Result.audit`."""

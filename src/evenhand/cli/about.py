@@ -129,7 +129,8 @@ def doctor(
     typer.echo(f"python     {platform.python_version()} ({sys.executable})")
     typer.echo(f"platform   {platform.platform()}, {os.cpu_count()} cores")
     typer.echo(f"sqlite     {sqlite3.sqlite_version}")
-    for name in (*PACKAGES, "narwhals", "vaderSentiment", "textblob", "pandas", "polars", "scikit-learn"):
+    more = "narwhals vaderSentiment textblob pandas polars scikit-learn daft ray"
+    for name in (*PACKAGES, *more.split()):
         try:
             typer.echo(f"{name:<10} {version(name)}")
         except PackageNotFoundError:

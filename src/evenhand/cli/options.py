@@ -91,6 +91,9 @@ Rescore: TypeAlias = Annotated[
     bool, Option("--rescore", help="Ask nothing: read the answers in the journal again.")
 ]
 NoCache: TypeAlias = Annotated[bool, Option("--no-cache", help="Keep and reuse no replies.")]
+Engine: TypeAlias = Annotated[
+    str | None, Option(help="Where the rows are summarised: local, daft, ray or ray://host:port.")
+]
 Out: TypeAlias = Annotated[
     Path | None, Option(help="Folder for result.json, estimates.csv, report.html, audit.toml.")
 ]

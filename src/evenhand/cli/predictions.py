@@ -28,7 +28,11 @@ def register(app: typer.Typer) -> None:
 
 def predictions(
     data: Annotated[
-        Path | None, Argument(help="A file: CSV, TSV, JSON lines, Parquet or Arrow, one row a person.")
+        Path | None,
+        Argument(
+            help="A file: CSV, TSV, JSON lines, Parquet or Arrow, one row a person. Also a folder of files,"
+            " or a quoted pattern."
+        ),
     ] = None,
     y_pred: Annotated[
         str | None,
@@ -216,6 +220,7 @@ def predictions(
         Option(help="Bootstrap replicates of the regression table, as a check of the intervals; 0 for none."),
     ] = 0,
     seed: shared.Seed = 0,
+    engine: shared.Engine = None,
     out: shared.Out = None,
 ) -> None:
     """Audit predictions that someone recorded: every measure by group, with interval, p-value and verdict."""

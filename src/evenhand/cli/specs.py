@@ -75,6 +75,7 @@ def run(
     journal: shared.Journal = None,
     rescore: shared.Rescore = False,
     no_cache: shared.NoCache = False,
+    engine: shared.Engine = None,
 ) -> None:
     """Run an audit from its file; run it again after an interruption and it goes on where it stopped."""
     spec = read_spec(file)
@@ -86,6 +87,11 @@ def run(
         elif journal is not None or "journal" not in arguments:
             kept = Path(where) / "journal.sqlite"
             arguments["journal"] = str(kept if journal is None else journal.absolute())
+    if engine is not None:
+        if why := AUDITS[spec.kind].one_machine:
+            said = f"the {spec.kind} audit is made in one process: {why}"
+            raise UsageError("engine", said, given=engine, expected="no --engine")
+        arguments["engine"] = engine
     if rescore:
         arguments = dict(validate({"kind": spec.kind, "arguments": {**arguments, "rescore": True}}).arguments)
     with spec.place():

@@ -99,13 +99,15 @@ def audit_predictions(
     correction: Correction = "single-step",
     replicates: int = 0,
     seed: int = 0,
+    engine: str | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Audit recorded predictions, or a fitted model on its test frame, group by group.
 
     Args:
-        data: a file: CSV, TSV, JSON lines, Parquet or Arrow, one row a person. In Python also a dataframe, a
-            mapping of columns, or None where every role is given as an array.
+        data: a file: CSV, TSV, JSON lines, Parquet or Arrow, one row a person. Also a folder of such files,
+            or a pattern ("parts/*.parquet"). In Python also a dataframe, a mapping of columns, or None where
+            every role is given as an array.
         y_pred: column with the predictions: numbers or class labels. In Python also an array, or a fitted
             model with ``predict``, which is asked for the rows of `data`.
         groups: columns with the groups; each is a family of claims. In Python also a mapping of name → array.
@@ -176,11 +178,15 @@ def audit_predictions(
         correction: adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.
         replicates: bootstrap replicates of the regression table, as a check of the intervals; 0 for none.
         seed: seed of everything random.
+        engine: where the rows are summarised: local, daft, ray or ray://host:port. Rows are read in passes of
+            partitions, whatever their number, and every engine gives the same result; by default only what is
+            too large for memory is, in this process. See docs/explanation/scale.md.
         progress: called with (rows read, 0) while a large file is streamed.
 
     Raises:
         DataError: a file that cannot be read, a missing column, text instead of numbers, too many groups.
-        UsageError: no groups, unknown names.
+        UsageError: no groups, unknown names, an engine that is not installed or does not answer.
+        EngineError: workers of an engine were lost again and again.
 
     >>> rows = {"G3": [1, 2, 3, 4, 2, 3, 4, 5], "pred": [1.5, 2, 2, 3, 2, 3, 4, 4.5], "sex": list("FFFFMMMM")}
     >>> result = audit_predictions(rows, y_true="G3", y_pred="pred", groups="sex", reference="M")
@@ -208,6 +214,7 @@ def audit_predictions(
         missing=missing,
         tau=tau_of(pinball, y_true),
         crossing=intersections or law is not None,
+        engine=engine,
         progress=progress,
     )
     roles = Roles(
@@ -227,7 +234,6 @@ def audit_predictions(
         features=features,
         probabilities=probabilities or {},
     )
-    _check(options, roles, published)
     at_hand, roles = ask(model, data, roles, proxies, trusted=trusted, trust_pickle=trust_pickle)
     given, chosen = _given(published, at_hand.table if at_hand else data, roles, intake, options, task)
     declared = Declared(
@@ -262,6 +268,7 @@ def _given(
     published: Any, data: Any, roles: Roles, intake: Intake, options: Options, task: Task
 ) -> tuple[Input | Published, Task]:
     """What was handed over, and what it is audited as."""
+    _check(options, roles, published)
     if published is not None:
         asked = _beyond_counts(task, options, intake)
         return read_all(published, data, roles, asked=asked), "classification"

@@ -14,7 +14,7 @@ from evenhand._errors import DataError
 from evenhand._labels import Attribute, Grouped, Label, groupings
 from evenhand._model import BoolArray, FloatArray, IntArray
 from evenhand._vocabulary import Positive, Vocabulary, reconciled
-from evenhand.audits.predictions.batches import Large, batches, numbers_only
+from evenhand.audits.predictions.batches import Taking, seen_in
 from evenhand.audits.predictions.cells import (
     BINS,
     EVERYONE,
@@ -27,7 +27,8 @@ from evenhand.audits.predictions.cells import (
 )
 from evenhand.audits.predictions.roles import Intake, Named
 from evenhand.audits.predictions.rows import Chosen, Rows, check_weights, rows_by_level
-from evenhand.audits.predictions.sources import Cells, Finds, Source, Stratum, in_memory, summed, within_of
+from evenhand.audits.predictions.sources import Cells, Finds, Source, Stratum, in_memory, totals_of, within_of
+from evenhand.engines.streamed import Streamed
 from evenhand.measures import classification as cls
 from evenhand.stats.histogram import Scores
 from evenhand.stats.missing_groups import Unlabelled
@@ -338,44 +339,45 @@ def from_rows(rows: Rows, positive: Positive, *, crossing: bool) -> Labelled:
     return Labelled(words=words, compared=compared, source=source)
 
 
-def from_file(large: Large, named: Named, positive: Positive, intake: Intake) -> Labelled:
-    """A large file in two passes: which labels there are, then sums. Only one batch and the sums are held.
+def from_file(large: Streamed, named: Named, positive: Positive, intake: Intake) -> Labelled:
+    """Streamed data in two passes over their partitions: which labels there are, then sums. Nobody holds more
+    than one batch and sums.
 
     Raises:
         DataError, UsageError: as `rows_of`, `compared_labels` and `class_columns`.
     """
-    missing, progress, analysis = intake.missing, intake.progress, intake.analysis
-    next(batches(large, named, missing=missing, labels=True))  # what is wrong with a column is said first
-    predicted: dict[str, None] = {}
-    true: dict[str, None] = {}
-    used, left, weight = 0, 0, 0.0
-    for rows in batches(large, numbers_only(named), missing=missing, labels=True, progress=progress):
-        predicted.update(dict.fromkeys(rows.labels["y_pred"].levels))
-        if "y_true" in rows.labels:
-            true.update(dict.fromkeys(rows.labels["y_true"].levels))
-        check_labels([*predicted])
-        used, left = used + len(rows), left + rows.dropped
-        weight += len(rows) if rows.weight is None else float(rows.weight.sum())
-    if not used:
-        raise DataError("no-rows", "no row has all the values that the audit needs", given=str(large.path))
-    check_weights(np.array([weight]), named.weight)
-    words = reconciled(predicted, true if named.y_true is not None else None)
+    analysis, progress = intake.analysis, intake.progress
+    taking = Taking(named=named, missing=intake.missing, labels=True)
+    taking.look(large)  # what is wrong with a column is said first
+    seen = large.total(partial(seen_in, taking.numbers_only, MOST_LABELS), progress)
+    check_labels([*seen.predicted])
+    if not seen.used:
+        raise DataError("no-rows", "no row has all the values that the audit needs", given=large.name)
+    check_weights(np.array([seen.weight]), named.weight)
+    words = reconciled(seen.predicted, seen.true if named.y_true is not None else None)
     compared = compared_labels(words, positive)
     analysis.note(
         "streamed",
-        f"{used + left:,} rows were streamed. Counts and sums are exact"
+        f"{seen.used + seen.left:,} rows were streamed. Counts and sums are exact"
         + (f", and scores (of AUCs) to ±{0.5 / BINS:.3g}." if named.y_score and named.y_true else "."),
     )
-    parts = batches(large, named, missing=missing, labels=True, progress=progress, analysis=analysis)
+    count = partial(_counted_labels, words, compared)
+    sums = large.total(partial(totals_of, taking, intake.crossing, count), progress)
+    sums.taken.tell(analysis)
+    return Labelled(words=words, compared=compared, source=sums.source())
 
-    def count(rows: Rows) -> tuple[Classes, Cells[Classes], Finds]:
-        rows = rows.in_words(words)
-        columns = _columns(rows, compared)
-        cells = partial(_classes, rows, columns, binned=True)
-        return _everyone(rows, columns), cells, partial(_loose, rows, columns)
 
-    source = summed(parts, intake.crossing, count)
-    return Labelled(words=words, compared=compared, source=source)
+def _counted_labels(
+    words: Vocabulary, compared: Sequence[str], rows: Rows
+) -> tuple[Classes, Cells[Classes], Finds]:
+    """Of the last pass."""
+    rows = rows.in_words(words)
+    columns = _columns(rows, compared)
+    return (
+        _everyone(rows, columns),
+        partial(_classes, rows, columns, binned=True),
+        partial(_loose, rows, columns),
+    )
 
 
 def _columns(rows: Rows, compared: Sequence[str]) -> dict[str, dict[str, FloatArray]]:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand._analysis import Analysis
 from evenhand._calendar import in_periods
-from evenhand._errors import DataError, UsageError
+from evenhand._errors import UsageError
 from evenhand._model import FloatArray
 from evenhand._provenance import digest_of
 from evenhand._table import distinct, require
 from evenhand._vocabulary import Positive
 from evenhand.audits.predictions import class_cells, sources
-from evenhand.audits.predictions.batches import Large, large_file
 from evenhand.audits.predictions.class_cells import Labelled
 from evenhand.audits.predictions.roles import (
     MOST_PERIODS,
@@ -33,6 +32,8 @@ from evenhand.audits.predictions.roles import (
 from evenhand.audits.predictions.rows import Rows, rows_of
 from evenhand.audits.predictions.sources import Numbers, Source
 from evenhand.audits.predictions.units import by_chances, check_chances, in_units, withhold_of_copies
+from evenhand.engines.doors import streamed
+from evenhand.engines.streamed import Streamed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +55,7 @@ class Input:
 
     named: Named
     table: pa.Table | None
-    large: Large | None
+    large: Streamed | None
     intake: Intake
 
     def head(self) -> pa.Table:
@@ -64,7 +65,7 @@ class Input:
     def distinct(self, name: str, most: int) -> list[Any] | None:
         """The values of all of a column, in the order of their appearance; None where there are more."""
         if self.large is not None:
-            return distinct((batch.column(0) for batch in self.large.read([name])), most)
+            return self.large.distinct(name, most)
         column = require(self.table, name)
         return distinct((column.slice(at, PIECE) for at in range(0, len(column), PIECE)), most)
 
@@ -120,7 +121,8 @@ class Input:
     def digest(self, data: Any) -> str:
         """Of a file's bytes, or of a table that is not too long."""
         if self.large is not None:
-            return digest_of(self.large.path)
+            made = self.large.digests()
+            return made[0][:16] if len(made) == 1 else digest_of(made) if made else "not taken"
         rows = 0 if self.table is None else self.table.num_rows
         file = isinstance(data, str | os.PathLike)
         return digest_of(data, self.table) if file or rows <= MOST_DIGEST else "not taken"
@@ -130,20 +132,22 @@ def not_streamed(what: str) -> UsageError:
     """The error of an audit that cannot be made of batches."""
     return UsageError(
         "streamed",
-        f"{what} needs all rows at once, and a file of this size is streamed",
-        hint="audit a sample of its rows",
+        f"{what} needs all rows at once, and these are streamed",
+        hint="audit a sample of the rows; a file of up to 5 million is read whole without --engine",
     )
 
 
 def from_user(data: Any, roles: Roles, intake: Intake) -> Input:
-    """Rows in memory, or a large file whose roles are all names of its columns; see `gather`.
+    """Rows in memory, or streamed data whose roles are all names of their columns; see `gather`.
 
     Raises:
-        DataError, UsageError: as `gather`; `streamed`.
+        DataError, UsageError: as `gather` and `streamed`; `streamed`.
     """
     check_chances(roles, crossing=intake.crossing)
-    large = large_file(data)
-    if large is not None and _plain(roles):
+    large = streamed(data, intake.engine)
+    if large is not None and (_plain(roles) or large.only):
+        if not _plain(roles):
+            raise not_streamed("an audit of arrays, or of a fitted model")
         made = Input(named=_names(large, roles), table=None, large=large, intake=intake)
         if roles.continuous:
             raise not_streamed("a continuous attribute")
@@ -198,7 +202,7 @@ def _text(value: Column | None) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _names(large: Large, roles: Roles) -> Named:
+def _names(large: Streamed, roles: Roles) -> Named:
     """The roles of columns of a large file, checked against its schema."""
     named = Named(
         y_pred=str(roles.y_pred),
@@ -211,12 +215,7 @@ def _names(large: Large, roles: Roles) -> Named:
         weight=_text(roles.weight),
         lists=_text(roles.lists),
     )
-    available = large.columns
-    for name in named.all():
-        if list(available).count(name) > 1:
-            raise DataError("duplicate-columns", "column names must be unique", given=name)
-        if name not in available:
-            raise DataError("missing-column", f"there is no column {name!r}", given=name, available=available)
+    large.check(named.all())
     if not (named.groups or roles.probabilities):
         raise UsageError(
             "no-groups", "an audit compares groups, and none is named", hint="name one with groups= (--group)"

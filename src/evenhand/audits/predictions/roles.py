@@ -83,14 +83,15 @@ class Intake:
 
     Args:
         analysis: takes the notes. missing: what becomes of rows without a value. tau: the quantile that a
-            model predicts. crossing: the combinations of all groups are summed too. progress: of a streamed
-            file.
+            model predicts. crossing: the combinations of all groups are summed too. engine: what the user
+            named for streamed data. progress: of these.
     """
 
     analysis: Analysis
     missing: Missing = "drop"
     tau: float | None = None
     crossing: bool = False
+    engine: str | None = None
     progress: Progress | None = None
 
 

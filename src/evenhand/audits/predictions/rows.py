@@ -131,7 +131,7 @@ def rows_of(
     control = {name: _group(table, name, missing, part) for name in named.control}
     keep = np.ones(table.num_rows, dtype=bool)
     for role, values in columns.items():
-        if role in ("y_pred", "y_true"):
+        if role in ("y_pred", "y_true") and not part:
             _withhold_of_rounding(values, roles[role], analysis)
         keep &= _known(values, named.numeric().get(role, roles.get(role, role)), missing, analysis)
     for role, found in factors.items():

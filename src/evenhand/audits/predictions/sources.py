@@ -3,24 +3,24 @@ same."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from evenhand._analysis import Analysis
 from evenhand._errors import DataError
 from evenhand._labels import Attribute, Grouped, Label, groupings, in_natural_order
-from evenhand._model import BoolArray, Factor, FloatArray
-from evenhand.audits.predictions.batches import Large, batches, numbers_only
+from evenhand._model import BoolArray, Factor
+from evenhand.audits.predictions.batches import Taken, Taking
 from evenhand.audits.predictions.cells import (
     EVERYONE,
     Cell,
     Counted,
     Loose,
     Scale,
-    bin_of,
     bins_between,
     cell,
     cells_of,
@@ -31,10 +31,11 @@ from evenhand.audits.predictions.cells import (
 )
 from evenhand.audits.predictions.roles import Intake, Named
 from evenhand.audits.predictions.rows import Rows, check_weights
-from evenhand.stats.histogram import weighted_quantile
+from evenhand.engines import Partition
+from evenhand.engines.streamed import Streamed
 from evenhand.stats.missing_groups import Unlabelled, together
+from evenhand.stats.passes import Near, Shape, Span, quantiles_of, span_of
 
-FINE = 1 << 20
 MOST_DISTINCT = 1 << 20
 """Distinct predictions kept to make thresholds exact."""
 Stratum: TypeAlias = tuple[str, str] | None
@@ -154,66 +155,98 @@ def in_memory(rows: Rows, found: Sequence[Grouped], whole: S, cells: Cells[S], l
     )
 
 
-def summed(
-    parts: Iterable[Rows], crossing: bool, count: Callable[[Rows], tuple[S, Cells[S], Finds]]
-) -> Source[S]:
-    """One pass over parts: the summaries of every attribute, and of every attribute within every stratum.
+Counts: TypeAlias = Callable[[Rows], tuple[S, Cells[S], Finds]]
+"""Rows → (the summary of all of them, those of the groups in a stratum, rows without a group)."""
+
+
+@dataclass(kw_only=True)
+class Totals(Generic[S]):
+    """The summaries of some partitions: of every attribute, and of every attribute within every stratum.
 
     Args:
-        count: rows → (the summary of all of them, those of the groups in a stratum, rows without a group).
-
-    Raises:
-        DataError: `no-rows`.
+        found: (attribute, stratum) → group → its summary. rest: the same of rows without a group, by the name
+            they are held under, at most `MOST_LOOSE` of each. total: of all rows.
     """
-    found: dict[tuple[Attribute, Stratum], dict[Label, S]] = {}
-    rest: dict[tuple[Attribute, Stratum], dict[str, list[Unlabelled]]] = {}
-    absent: dict[str, dict[str, tuple[int, int]]] = {}
+
+    full = False
+    found: dict[tuple[Attribute, Stratum], dict[Label, S]] = field(default_factory=dict)
+    rest: dict[tuple[Attribute, Stratum], dict[str, list[Unlabelled]]] = field(default_factory=dict)
     total: S | None = None
-    used = left = 0
-    for rows in parts:
-        used, left = used + len(rows), left + rows.dropped
-        for name, counts in rows.absent.items():
-            sums = absent.setdefault(name, {})
-            for group, (missing, every) in counts.items():
-                before = sums.get(group, (0, 0))
-                sums[group] = before[0] + missing, before[1] + every
-        if not len(rows):
-            continue
+    taken: Taken = field(default_factory=Taken)
+
+    def count(self, rows: Rows, crossing: bool, count: Counts[S]) -> None:
+        """Add a batch."""
         own, cells, loose = count(rows)
-        total = own if total is None else total + own
+        self.total = own if self.total is None else self.total + own
         strata: list[Stratum] = [None]
         strata += [(name, level) for name, f in rows.control.items() for level in f.levels]
         for groups in groupings(rows.groups, crossing=crossing):
             for stratum in strata:
-                bucket = found.setdefault((groups.attribute, stratum), {})
-                for name, some in loose(groups, stratum).items():
-                    held = rest.setdefault((groups.attribute, stratum), {}).setdefault(name, [])
-                    held.append(some)
-                    if sum(part.n for part in held) > MOST_LOOSE:
-                        held[:] = [together(held, MOST_LOOSE) or some]
-                for c in cells(groups, stratum):
-                    bucket[c.label] = bucket[c.label] + c if c.label in bucket else c
-    if total is None:
-        raise DataError("no-rows", "no row has all the values that the audit needs")
-    whole = {
-        key: {name: made for name, held in own.items() if (made := together(held, MOST_LOOSE)) is not None}
-        for key, own in rest.items()
-    }
+                key = groups.attribute, stratum
+                self._put(key, {c.label: c for c in cells(groups, stratum)})
+                self._put_loose(key, {name: [some] for name, some in loose(groups, stratum).items()})
 
-    def with_rest(attribute: Attribute, stratum: Stratum) -> list[S]:
-        key = attribute, stratum
-        every = _ordered(found.get(key, {}))
-        return [c.beside(whole[key]) for c in every] if key in whole else every
+    def __add__(self, other: Self) -> Self:
+        """The sums of both; what is added to is used up."""
+        if self.total is None or other.total is None:
+            self.total = other.total if self.total is None else self.total
+        else:
+            self.total = self.total + other.total
+        for key, cells in other.found.items():
+            self._put(key, cells)
+        for key, some in other.rest.items():
+            self._put_loose(key, some)
+        self.taken = self.taken + other.taken
+        return self
 
-    return Source(
-        everyone=total,
-        attributes=list(dict.fromkeys(attribute for attribute, _ in found)),
-        cells=with_rest,
-        strata=_levels([stratum for _, stratum in found]),
-        used=used,
-        left=left,
-        absent=absent,
-    )
+    def _put(self, key: tuple[Attribute, Stratum], cells: Mapping[Label, S]) -> None:
+        bucket = self.found.setdefault(key, {})
+        for label, c in cells.items():
+            bucket[label] = bucket[label] + c if label in bucket else c
+
+    def _put_loose(self, key: tuple[Attribute, Stratum], some: Mapping[str, Sequence[Unlabelled]]) -> None:
+        for name, parts in some.items():
+            held = self.rest.setdefault(key, {}).setdefault(name, [])
+            held += parts
+            if len(held) > 1 and sum(part.n for part in held) > MOST_LOOSE:
+                held[:] = [made] if (made := together(held, MOST_LOOSE)) is not None else []
+
+    def source(self) -> Source[S]:
+        """The summaries on demand.
+
+        Raises:
+            DataError: `no-rows`.
+        """
+        if self.total is None:
+            raise DataError("no-rows", "no row has all the values that the audit needs")
+        whole = {
+            key: {n: made for n, held in own.items() if (made := together(held, MOST_LOOSE)) is not None}
+            for key, own in self.rest.items()
+        }
+
+        def with_rest(attribute: Attribute, stratum: Stratum) -> list[S]:
+            key = attribute, stratum
+            every = _ordered(self.found.get(key, {}))
+            return [c.beside(whole[key]) for c in every] if key in whole else every
+
+        return Source(
+            everyone=self.total,
+            attributes=list(dict.fromkeys(attribute for attribute, _ in self.found)),
+            cells=with_rest,
+            strata=_levels([stratum for _, stratum in self.found]),
+            used=self.taken.used,
+            left=self.taken.left,
+            absent=self.taken.absent,
+        )
+
+
+def totals_of(taking: Taking, crossing: bool, count: Counts[S], part: Partition) -> Totals[S]:
+    """The summaries of a partition."""
+    found: Totals[S] = Totals()
+    for rows in taking.rows(part, found.taken):
+        if len(rows):
+            found.count(rows, crossing, count)
+    return found
 
 
 def _ordered(found: Mapping[Label, S]) -> list[S]:
@@ -259,9 +292,9 @@ def from_rows(rows: Rows, quantiles: Sequence[float], *, crossing: bool) -> Numb
     )
 
 
-def from_file(large: Large, named: Named, quantiles: Sequence[float], intake: Intake) -> Numbers:
-    """A large file in passes of batches: range (unless the file states it), quantiles twice, sums. Only one
-    batch and the sums are held.
+def from_file(large: Streamed, named: Named, quantiles: Sequence[float], intake: Intake) -> Numbers:
+    """Streamed data in passes over partitions: range (unless the files state it), quantiles twice, sums.
+    Nobody holds more than one batch and sums.
 
     A histogram of `FINE` equal bins between the lowest and highest prediction shows which bins hold the
     quantiles, the next pass keeps the distinct predictions in these: thresholds are exact, unless a bin holds
@@ -270,94 +303,70 @@ def from_file(large: Large, named: Named, quantiles: Sequence[float], intake: In
     Raises:
         DataError: as `rows_of`.
     """
-    missing, analysis = intake.missing, intake.analysis
-    next(batches(large, named, missing=missing))  # what is wrong with a column is said before the first pass
-    numeric = numbers_only(named)
-
-    def again(which: Named, notes: Analysis | None = None) -> Iterator[Rows]:
-        for rows in batches(large, which, missing=missing, progress=intake.progress, analysis=notes):
-            yield rows.with_tau(intake.tau)
-
+    analysis, progress = intake.analysis, intake.progress
+    taking = Taking(named=named, missing=intake.missing, tau=intake.tau)
+    taking.look(large)  # what is wrong with a column is said before the first pass
+    numeric = taking.numbers_only
     stated = large.ranges(named.y_pred)
-    low, high = _span(again(numeric)) if stated is None else stated
-    fine, total, used, left = np.zeros(FINE), 0.0, 0, 0
-    columns: list[str] = []
-    for rows in again(numeric):
-        p = rows.columns["y_pred"]
-        fine += np.bincount(bin_of(p, low, high, FINE), rows.weight, FINE)
-        total += float(p.sum() if rows.weight is None else p @ rows.weight)
-        used, left, columns = used + len(p), left + rows.dropped, list(rows.columns)
-    if not used:
-        raise DataError("no-rows", "no row has all the values that the audit needs", given=str(large.path))
-    check_weights(fine, named.weight)
+    span = large.total(partial(_span, numeric), progress) if stated is None else Span(*stated)
+    shape = large.total(partial(_shape, numeric, span), progress)
+    if not shape.rows:
+        raise DataError("no-rows", "no row has all the values that the audit needs", given=large.name)
+    check_weights(shape.fine, named.weight)
     top = 0.8
     wanted = list(dict.fromkeys([*quantiles, top]))
-    grid, error = bins_between(low, high)
-    thresholds, exact = _thresholds(again(numeric), fine, wanted, low, high)
+    grid, error = bins_between(span.low, span.high)
+    bins = shape.bins_of(wanted)
+    near = large.total(partial(_near, numeric, span, bins, MOST_DISTINCT), progress)
     scale = Scale(
-        centre=total / float(fine.sum()),
-        thresholds=dict(zip(wanted, thresholds.tolist(), strict=True)),
+        centre=shape.total / float(shape.fine.sum()),
+        thresholds=dict(zip(wanted, quantiles_of(shape, near, span, bins, wanted), strict=True)),
         top=top,
         grid=grid,
         error=error,
-        terms=term_names(columns, quantiles),
+        terms=term_names(shape.columns, quantiles),
     )
-    how = "exact" if exact else f"exact to {(high - low) / FINE:.3g}"
+    how = f"exact to {span.fine_width:.3g}" if near.full else "exact"
     analysis.note(
         "streamed",
-        f"{used + left:,} rows were streamed. Sums are exact, thresholds {how}, and scores (of AUC, distances"
-        f" and curves) to ±{scale.error:.3g} in units of the prediction.",
+        f"{shape.rows + shape.left:,} rows were streamed. Sums are exact, thresholds {how}, and scores (of"
+        f" AUC, distances and curves) to ±{scale.error:.3g} in units of the prediction.",
     )
-    return Numbers(scale=scale, source=_sums(again(named, analysis), scale, intake.crossing))
+    sums = large.total(partial(totals_of, taking, intake.crossing, partial(_counted, scale)), progress)
+    sums.taken.tell(analysis)
+    return Numbers(scale=scale, source=sums.source())
 
 
-def _sums(parts: Iterator[Rows], scale: Scale, crossing: bool) -> Source[Cell]:
-    """The last pass."""
-
-    def count(rows: Rows) -> tuple[Cell, Cells[Cell], Finds]:
-        made = Counted(scale=scale, columns=rows.columns, weight=rows.weight)
-        whole = cell(made, np.arange(len(rows)), EVERYONE)
-        return (
-            whole,
-            lambda groups, stratum: cells_of(made, groups, within_of(rows, stratum)),
-            lambda groups, stratum: loose_of(made, groups, within_of(rows, stratum)),
-        )
-
-    return summed(parts, crossing, count)
+def _counted(scale: Scale, rows: Rows) -> tuple[Cell, Cells[Cell], Finds]:
+    """Of the last pass."""
+    made = Counted(scale=scale, columns=rows.columns, weight=rows.weight)
+    return (
+        cell(made, np.arange(len(rows)), EVERYONE),
+        lambda groups, stratum: cells_of(made, groups, within_of(rows, stratum)),
+        lambda groups, stratum: loose_of(made, groups, within_of(rows, stratum)),
+    )
 
 
-def _span(parts: Iterator[Rows]) -> tuple[float, float]:
-    low, high = np.inf, -np.inf
-    for rows in parts:
-        p = rows.columns["y_pred"]
-        if len(p):
-            low, high = min(low, float(p.min())), max(high, float(p.max()))
-    return (low, high) if low <= high else (0.0, 0.0)
+def _span(taking: Taking, part: Partition) -> Span:
+    found = Span()
+    for rows in taking.rows(part):
+        found = found + span_of(rows.columns["y_pred"])
+    return found
 
 
-def _thresholds(
-    parts: Iterator[Rows], fine: FloatArray, wanted: Sequence[float], low: float, high: float
-) -> tuple[FloatArray, bool]:
-    """The quantiles as `weighted_quantile` of all predictions gives them, and whether they are exact."""
-    last = np.cumsum(fine)
-    position = np.array(wanted) * (last[-1] - 1.0)
-    spots = np.concatenate([np.floor(position), np.floor(position) + 1, np.array(wanted) * last[-1]])
-    inside = np.zeros(FINE, dtype=bool)
-    for side in ("left", "right"):
-        inside[np.searchsorted(last, spots, side=side).clip(0, FINE - 1)] = True
-    values: FloatArray = np.empty(0)
-    weight: FloatArray = np.empty(0)
-    for rows in parts:
-        p = rows.columns["y_pred"]
-        here = np.flatnonzero(inside[bin_of(p, low, high, FINE)])
-        own = np.ones(len(here)) if rows.weight is None else rows.weight[here]
-        values, place = np.unique(np.concatenate([values, p[here]]), return_inverse=True)
-        weight = np.bincount(place, np.concatenate([weight, own]), len(values)).astype(float)
-        if len(values) > MOST_DISTINCT:
-            edges = np.searchsorted(last, np.array(wanted) * last[-1]).clip(0, FINE - 1) + 1
-            return low + edges * (high - low) / FINE, False
-    # Every other bin stands at its middle: it is not reached, and only says how much lies below.
-    middles = low + (np.arange(FINE) + 0.5) * (high - low) / FINE
-    others = ~inside & (fine > 0)
-    every = np.concatenate([values, middles[others]]), np.concatenate([weight, fine[others]])
-    return weighted_quantile(every[0], wanted, every[1]), True
+def _shape(taking: Taking, span: Span, part: Partition) -> Shape:
+    found = Shape()
+    for rows in taking.rows(part):
+        found.count(rows.columns["y_pred"], rows.weight, span)
+        found.left += rows.dropped
+        found.columns = tuple(rows.columns)
+    return found
+
+
+def _near(taking: Taking, span: Span, bins: npt.NDArray[np.intp], most: int, part: Partition) -> Near:
+    found = Near(most=most)
+    for rows in taking.rows(part):
+        found = found.with_rows(rows.columns["y_pred"], rows.weight, span, bins)
+        if found.full:
+            break
+    return found

@@ -13,9 +13,9 @@ from evenhand._errors import UsageError
 from evenhand._model import FloatArray
 from evenhand._table import factor, read_table, require
 from evenhand._vocabulary import Vocabulary
-from evenhand.audits.predictions.batches import large_file
 from evenhand.audits.predictions.inputs import not_streamed
 from evenhand.audits.predictions.roles import Roles, features_of, frame_of
+from evenhand.engines.files import streamed_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,7 +94,7 @@ def ask(
     if roles.count is not None or roles.probabilities:
         what = "rows that stand for several people" if roles.count is not None else "chances of groups"
         raise UsageError("model-of-counts", f"a model is asked for one person a row, not for {what}")
-    if large_file(data) is not None:
+    if streamed_files(data, None) is not None:
         raise not_streamed("a model that is asked again (--model)")
     from evenhand.subjects.tabular import tabular
 
