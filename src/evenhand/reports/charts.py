@@ -118,7 +118,8 @@ def forest(frame: Frame) -> Spec:
     used = [v for v in VERDICT_COLORS if v in frame.columns[verdict]]
     colors = {"domain": used, "range": [VERDICT_COLORS[v] for v in used]}
     shapes = {"domain": used, "range": [VERDICT_SHAPES[v] for v in used]}
-    tone = {"field": verdict, "type": "nominal", "scale": colors, "title": None}
+    tone: Spec = {"field": verdict, "type": "nominal", "scale": colors, "title": None}
+    tone |= {"legend": None} if used == ["not judged"] else {}
     layers: list[Spec] = [*tolerance_band(encode.get("tolerance"), position), line_at(null, "x", dash=[])]
     layers += [
         {
@@ -134,7 +135,7 @@ def forest(frame: Frame) -> Spec:
             "encoding": {
                 "x": {"field": value, "type": "quantitative", **position},
                 "color": tone,
-                "shape": {"field": verdict, "type": "nominal", "scale": shapes, "title": None},
+                "shape": {**tone, "scale": shapes},
                 "tooltip": frame.tooltip(),
             },
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -139,6 +140,7 @@ def _forest(fact: Fact, scene: Scene, most: int) -> Part | None:
     axis = axis_for(rows)
     points = phrase_of(f, scene.audit).scale in ("points", "pairs")
     shown = [_row(m, scene, strip(m, axis), pairs=len(references) > 1) for m in rows[:most]]
+    _tell_apart(shown, rows)
     told = tell(f, scene)
     last = None
     if len(references) == 1:
@@ -159,6 +161,14 @@ def _forest(fact: Fact, scene: Scene, most: int) -> Part | None:
         "about": f"{visible(base)}{' (log scale)' if axis.log else ''}"
         + (f"; tolerance {told.tolerance}" if told.tolerance else ""),
     }
+
+
+def _tell_apart(shown: Sequence[Part], rows: Sequence[Finding]) -> None:
+    """Rows of one group that were not judged are called after their family."""
+    named = Counter(row["group"] for row in shown)
+    for row, finding in zip(shown, rows, strict=False):
+        if named[row["group"]] > 1 and finding.verdict is None:
+            row["group"] = f"{row['group']}, {visible(finding.family)}"
 
 
 def _off(finding: Finding) -> float:

@@ -97,6 +97,10 @@ def drawing_part(drawn: Chart, name: str, exhibit: Exhibit, title: str) -> tuple
     return {"id": name, "caption": caption, "title": visible(title), "label": description}, entry
 
 
+MOST_WHOLE = 1e15
+"""Whole numbers beyond are not told from their neighbours."""
+
+
 def _rounded(columns: Mapping[str, Sequence[Scalar]]) -> dict[str, list[Scalar]]:
     """Six significant digits: more than a screen can show, in half of the space."""
     return {k: [float(f"{v:.6g}") if isinstance(v, float) else v for v in c] for k, c in columns.items()}
@@ -106,6 +110,8 @@ def table_part(exhibit: Exhibit, limits: Limits, *, opened: bool) -> Part | None
     """The first rows of an exhibit as text, and how many there are."""
     if not exhibit.columns:
         return None
+    said_of = {k: _whole(v) for k, v in exhibit.columns.items() if any(x is not None for x in v)}
+    exhibit = replace(exhibit, columns=said_of or exhibit.columns)
     n = len(exhibit)
     shown = min(n, limits.rows)
     columns = [
@@ -129,6 +135,14 @@ def table_part(exhibit: Exhibit, limits: Limits, *, opened: bool) -> Part | None
 
 def _first(exhibit: Exhibit, shown: int) -> list[dict[str, Scalar]]:
     return list(replace(exhibit, columns={k: list(v)[:shown] for k, v in exhibit.columns.items()}).rows())
+
+
+def _whole(values: Sequence[Scalar]) -> list[Scalar]:
+    """A column of whole numbers without their ".0"."""
+    floats = [v for v in values if isinstance(v, float)]
+    if not floats or not all(v.is_integer() and abs(v) < MOST_WHOLE for v in floats):
+        return list(values)
+    return [int(v) if isinstance(v, float) else v for v in values]
 
 
 def _numeric(values: Sequence[Scalar]) -> bool:
