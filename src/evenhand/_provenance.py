@@ -107,14 +107,19 @@ def digest_of(source: Any, table: Any = None) -> str:
 
 
 def _as_text(column: Any) -> bytes:
-    """The values of a column as text: how long each is, then all of them."""
+    """The values of a column as text: how long each is, all of them, and which are missing."""
     import numpy as np
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     try:
-        texts = column.cast(pa.large_string()).fill_null("\0null").combine_chunks()
+        texts = column.cast(pa.large_string()).combine_chunks()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, structures
         return "".join([f"{value!r}\0" for value in column.to_pylist()]).encode("utf-8", "surrogatepass")
+    if not len(texts):
+        return b""
+    missing = pc.indices_nonzero(pc.is_null(texts))  # to fill them in imports pandas
     ends = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset :][: len(texts) + 1]
     held = memoryview(texts.buffers()[2] or b"")[int(ends[0]) : int(ends[-1])]
-    return np.diff(ends).tobytes() + bytes(held)
+    at = np.from_dlpack(missing).tobytes() if len(missing) else b""
+    return np.diff(ends).tobytes() + bytes(held) + at

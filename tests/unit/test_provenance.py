@@ -37,7 +37,26 @@ def test_every_setting_of_a_predictions_audit_is_told() -> None:
     )
     told = found.provenance["call"]["arguments"]
     without = {"data", "progress", "y_true", "y_score", "weight", "count", "lists", "features", "positive"}
-    without |= {"published", "period", "top", "probabilities"}
+    without |= {"published", "period", "top", "probabilities", "model", "engine"}
     assert set(told) == set(inspect.signature(eh.audit_predictions).parameters) - without - {"law", "pinball"}
     assert (told["interval"], told["suggest_threshold"], told["task"]) == (["lo", "hi"], True, "regression")
     assert told["groups"] == ["side"]
+
+
+def test_a_digest_is_of_what_a_table_holds_however_it_is_cut() -> None:
+    """Chunks and dictionaries make no difference; a missing value is no empty one, and none moves."""
+    import pyarrow as pa
+
+    from evenhand._provenance import digest_of
+
+    whole = pa.table({"x": [1.5, None, 3.0], "s": ["a", None, ""], "l": [[1], [2, 3], None]})
+    cut = pa.concat_tables([whole.slice(0, 1), whole.slice(1, 2)])
+    assert digest_of(None, whole) == digest_of(None, cut)
+    assert digest_of(None, whole.slice(1)) == digest_of(None, cut.slice(1))
+    other = [{"s": ["a", "", None]}, {"s": ["a", None, "b"]}, {"s": ["a", "b", ""]}, {"s": ["ab", "", ""]}]
+    digests = [digest_of(None, pa.table(columns)) for columns in other]
+    assert len(set(digests)) == len(digests)
+    texts = pa.array(["a", "b", "a"])
+    assert digest_of(None, pa.table({"s": texts})) == digest_of(
+        None, pa.table({"s": texts.dictionary_encode()})
+    )
