@@ -12,6 +12,7 @@ from evenhand._judge import Correction, judge
 from evenhand._model import Exhibit, Finding, Span
 from evenhand._record import Note
 from evenhand._result import Result
+from evenhand._shared import Shared
 
 PRIMARY = "primary claims"
 """The family whose error is that of the headline."""
@@ -25,6 +26,7 @@ class Analysis:
         primary: evidence that the headline rests on, with its tolerance; judged together by `settle`.
         claimed: the names by which its claims can be called primary.
         withheld: why nothing is judged whatever the intervals, e.g. that they stand on copied rows.
+        shared: what a comparison with another audit of the same units needs.
     """
 
     primary: list[tuple[Evidence, Span | None]] = field(default_factory=list)
@@ -33,6 +35,7 @@ class Analysis:
     notes: list[Note] = field(default_factory=list)
     claimed: set[str] = field(default_factory=set)
     withheld: str | None = None
+    shared: Shared = field(default_factory=Shared)
 
     def note(self, slug: str, text: str, *, warning: bool = False) -> None:
         """Add a note once."""
@@ -80,6 +83,8 @@ class Analysis:
     ) -> Result:
         """What the door of an audit returns, its primary claims judged; arguments are those of a `Result`."""
         self.settle(correction)
+        kept = self.shared.plain()
+        provenance = {**provenance, "shared": kept} if kept else provenance
         return Result(
             audit=audit,
             title=title,

@@ -13,18 +13,21 @@ from evenhand._json import SEVERITY
 from evenhand._model import Estimate, Exhibit, Finding, Scalar
 from evenhand._record import Note
 from evenhand._result import Result
+from evenhand._shared import paired
 from evenhand.stats.interval import mover
 
 MATCH = ("measure", "contrast", "group", "reference", "given")
+Origins: TypeAlias = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""The provenance of an earlier and of a later result."""
 Key: TypeAlias = tuple[str, str, str, str, str | None, int]
 
 
 def compare(old: Result, new: Result) -> Exhibit:
     """What changed between two audits: findings matched by measure, contrast, group, reference and given.
 
-    `change` is new − old on the scale of the contrast, with the interval that two independent audits would
-    have; where texts, names or people are the same in both, what they share cancels and the true interval is
-    shorter. `changed` says what that shows: "more" or "less" (the interval leaves out no
+    `change` is new − old on the scale of the contrast. Where both are of the same people, texts or names, its
+    interval is `paired`: what they share cancels (`evenhand._shared`). Else it is that of two independent
+    audits. `changed` says what that shows: "more" or "less" (the interval leaves out no
     change), else "not settled". Rows whose verdict got worse come first, then new and vanished findings, then
     the rest. The note says what differs between the two: data, subject, protocol.
 
@@ -49,14 +52,17 @@ def compare(old: Result, new: Result) -> Exhibit:
             expected="two results of one kind of audit",
         )
     before, after = keyed(old.findings), keyed(new.findings)
-    rows = [_difference(key, before.get(key), after.get(key)) for key in {**before, **after}]
+    origins = old.provenance, new.provenance
+    rows = [_difference(key, before.get(key), after.get(key), origins) for key in {**before, **after}]
     order = {"worse": 0, "new": 1, "vanished": 2, "better": 3, "verdict changed": 4, "same verdict": 5}
     rows.sort(key=lambda row: order[str(row["status"])])
-    names = [*MATCH, "old_value", "new_value", "change", "change_low", "change_high", "changed"]
+    names = [*MATCH, "old_value", "new_value", "change", "change_low", "change_high", "changed", "paired"]
     names += ["old_verdict", "new_verdict", "status"]
     tally = Counter(str(row["status"]) for row in rows)
     counted = ", ".join(f"{tally[status]} {status}" for status in order if tally[status])
-    note = f"{counted or 'Neither result has findings'}. {_differing(old, new)}"
+    together = sum(row["paired"] is True for row in rows)
+    known = f" {together} changes are paired: both audits are of the same units." if together else ""
+    note = f"{counted or 'Neither result has findings'}. {_differing(old, new)}{known}"
     return Exhibit.of(f"From “{old.title}” to “{new.title}”", rows, columns=names, note=note)
 
 
@@ -179,9 +185,10 @@ def keyed(findings: Sequence[Finding]) -> dict[Key, Finding]:
     return keyed
 
 
-def _difference(key: Key, old: Finding | None, new: Finding | None) -> dict[str, Scalar]:
+def _difference(key: Key, old: Finding | None, new: Finding | None, origins: Origins) -> dict[str, Scalar]:
     a, b = (old.estimate if old else None), (new.estimate if new else None)
-    change, low, high = change_of(a, b)
+    together = None if a is None or b is None else paired_change(a, b, origins)
+    change, low, high = together or change_of(a, b)
     return {
         **dict(zip(MATCH, key[:5], strict=True)),
         "old_value": a.value if a else None,
@@ -192,10 +199,25 @@ def _difference(key: Key, old: Finding | None, new: Finding | None) -> dict[str,
         "changed": None
         if low is None or high is None
         else ("more" if low > 0 else "less" if high < 0 else "not settled"),
+        "paired": together is not None,
         "old_verdict": old.verdict if old else None,
         "new_verdict": new.verdict if new else None,
         "status": _status(old, new),
     }
+
+
+def paired_change(a: Estimate, b: Estimate, origins: Origins) -> tuple[float, float, float] | None:
+    """(new − old, its ends) of two audits of the same units; None where they are not.
+
+    Texts have numbers for names, so a live audit's are the same where its data are.
+    """
+    before, after = origins
+    live = str((before.get("call") or {}).get("function", "")).endswith("audit_text")
+    if live and before.get("data") != after.get("data"):
+        return None
+    if a.low is None or a.high is None or b.low is None or b.high is None:
+        return None
+    return paired((before, a), (after, b))
 
 
 def change_of(a: Estimate | None, b: Estimate | None) -> tuple[float | None, float | None, float | None]:

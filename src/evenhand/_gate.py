@@ -27,7 +27,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from evenhand._changes import change_of, keyed
+from evenhand._changes import Origins, change_of, keyed, paired_change
 from evenhand._encoding import decode
 from evenhand._errors import UsageError
 from evenhand._files import foreign
@@ -171,7 +171,9 @@ def check(result: Result, policy: Policy | None = None, baseline: Result | None 
     known: list[Finding] = []
     for finding in (f for f in looked if policy.fails(f)):
         old = before.get(here[id(finding)]) or (same.get(_claimed(finding)) if finding.primary else None)
-        news = "" if baseline is None else _news(old, finding, policy)
+        news = (
+            "" if baseline is None else _news(old, finding, policy, (baseline.provenance, result.provenance))
+        )
         if baseline is not None and not news:
             known.append(finding)
         else:
@@ -213,8 +215,12 @@ def _before(result: Result, baseline: Result) -> Mapping[Any, Finding]:
     return before
 
 
-def _news(old: Finding | None, new: Finding, policy: Policy) -> str:
-    """What is new about a failing claim beside the baseline; empty where nothing is."""
+def _news(old: Finding | None, new: Finding, policy: Policy, origins: Origins) -> str:
+    """What is new about a failing claim beside the baseline; empty where nothing is.
+
+    Args:
+        origins: the provenance of the baseline and of the new result.
+    """
     if old is None or old.verdict is None:
         return "not in the baseline"
     if not policy.fails(old):
@@ -222,7 +228,8 @@ def _news(old: Finding | None, new: Finding, policy: Policy) -> str:
     sides = [(e.group, e.reference) for e in (old.estimate, new.estimate)]
     if sides[0] != sides[1]:
         return f"was {' against '.join(sides[0])}"
-    change, low, high = change_of(old.estimate, new.estimate)
+    together = paired_change(old.estimate, new.estimate, origins)
+    change, low, high = together or change_of(old.estimate, new.estimate)
     value = new.estimate.value
     if change is None or low is None or high is None or value is None:
         worse = SEVERITY.index(new.verdict or "inconclusive") < SEVERITY.index(old.verdict)

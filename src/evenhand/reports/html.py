@@ -321,7 +321,8 @@ def _methods(result: Record, limits: Limits) -> list[tuple[str, str]]:
 
 
 def _raw(provenance: Any, limits: Limits) -> str:
-    text = json.dumps(provenance, ensure_ascii=False, indent=2)
+    shown = {k: v for k, v in provenance.items() if k != "shared"} if provenance else provenance
+    text = json.dumps(shown, ensure_ascii=False, indent=2)
     lines = "\n".join(visible(line) for line in text.splitlines())
     return cut(lines, 24 * limits.cell) if provenance else ""
 

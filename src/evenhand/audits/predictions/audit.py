@@ -36,6 +36,7 @@ from evenhand.audits.predictions.diagnosed.asking import ModelAtHand, ask
 from evenhand.audits.predictions.diagnosed.sections import diagnose
 from evenhand.audits.predictions.inputs import Input, from_user
 from evenhand.audits.predictions.practice.law import check_law
+from evenhand.audits.predictions.practice.shared import add_shared
 from evenhand.audits.predictions.published.tables import Published, published_tables, read_all
 from evenhand.audits.predictions.regression import numbers
 from evenhand.audits.predictions.roles import (
@@ -302,6 +303,7 @@ def _counted(
     if at_hand is not None:
         diagnose(at_hand, given, declared, analysis, options, task)
     say_bootstrap(analysis, given.named, options, task)
+    add_shared(given, analysis, options, task)
     return counts
 
 

@@ -25,6 +25,7 @@ from evenhand._labels import OTHERS, Label
 from evenhand._largest import largest
 from evenhand._model import Estimate, Finding, Observations
 from evenhand.audits.scores.gaps import Gap, gap_of, pooled_error
+from evenhand.audits.scores.shared import add_shared
 from evenhand.audits.scores.sides import Question, Side, scored, sides_of
 from evenhand.measures.scores import MEAN_SCORE
 from evenhand.stats.few_units import unit_means
@@ -88,6 +89,7 @@ def compare_groups(
         pairs = compared_pairs(asked, attribute, sides)
         level = asked.declared.level
         items = found[attribute] = _said_once([evidence_of(claim, a, b, level=level) for a, b in pairs])
+        add_shared(analysis.shared, observations, asked, over, items)
         if len(sides) > 2 and attribute not in asked.declared.reference:
             primary = widest_of(sides, claim, level=level) or items[:1]
         else:
