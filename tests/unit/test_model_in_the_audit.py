@@ -330,3 +330,40 @@ def test_what_is_no_model_is_told(tmp_path: Path) -> None:
         eh.audit_predictions(people(50), model=3, groups="sex")
     with pytest.raises(DataError, match="no-such-file"):
         eh.audit_predictions(people(50), model=str(tmp_path / "gone.skops"), groups="sex")
+
+
+def test_several_classes_without_any_known_group_are_an_audit_that_says_so() -> None:
+    """It ended as a defect of evenhand's own."""
+    rows = {"p": list("abc"), "y": list("abc"), "g": [None, None, None]}
+    found = eh.audit_predictions(rows, y_pred="p", y_true="y", groups="g")
+    assert found.verdict is None
+    assert any(note.slug == "one-group" for note in found.notes)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_the_rows_a_model_s_audit_ends_in_a_page_or_a_message(seed: int) -> None:
+    """Few, missing, constant and categorical columns, one group, labels and numbers."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([1, 2, 3, 5, 12, 60, 300]))
+    rows = pd.DataFrame(
+        {
+            "g": np.where(rng.random(n) < 0.2, None, rng.choice(list("abc")[: 1 + seed % 3], n)),
+            "x": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+            "c": pd.Categorical(rng.choice(["u", "v", None], n)),
+            "k": np.full(n, 3.0),
+            "nan": np.full(n, np.nan),
+        }
+    )
+    rules = (
+        lambda f: np.nan_to_num(f["x"].to_numpy()) + (f["g"] == "a").to_numpy(float),
+        lambda f: (f["g"] == "a").to_numpy().astype(int),
+        lambda f: np.array(["lo", "mid", "hi"])[np.arange(len(f)) % 3],
+    )
+    model = Rule(["g", "x", "c", "k", "nan"], rules[seed % 3])
+    y = [None, rng.integers(0, 2, n), rng.choice(["lo", "mid", "hi"], n)][seed % 3]
+    try:
+        found = eh.audit_predictions(rows, model=model, y_true=y, groups="g", proxies=["c"][: seed % 2])
+    except UsageError:
+        return
+    assert found.to_html()
+    assert found.answer

@@ -95,9 +95,9 @@ def _overall(
     wanted = [measures] if isinstance(measures, str) else measures
     for attribute in source.attributes:
         cells = source.cells(attribute, None)
-        every = label_claims(cells[0].moments.names, declared)
+        every = label_claims(cells[0].moments.names, declared) if len(cells) > 1 else []
         claims = [c for c in every if c.name == ACCURACY.name and {"default", c.name, c.key} & {*wanted}]
-        if len(cells) > 1 and claims:
+        if claims:
             reference = reference_of(cells, attribute, declared, analysis, size=lambda c: c.moments.weight)
             family = f"{attribute}, all classes"
             compare(against(cells, reference), claims, declared, analysis, family=family)

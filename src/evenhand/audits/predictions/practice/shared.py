@@ -113,4 +113,6 @@ class _Sums:
         if found is None:
             return None
         left = np.asarray(found, dtype=float)[:BLOCKS]
+        if not np.isfinite(left).all():
+            return None
         return np.asarray((left.mean() - left) * np.sqrt((BLOCKS - 1) / BLOCKS))
