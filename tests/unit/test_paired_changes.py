@@ -154,3 +154,10 @@ def test_a_record_that_was_meddled_with_is_not_paired(broken: Any) -> None:
     old, new = decisions(1, 0.03, n=400)
     found = [replace(r, provenance={**r.provenance, "shared": broken}) for r in (old, new)]
     assert not changed(*found, "disparate impact")["paired"]
+
+
+def test_intersections_that_share_no_attribute_are_not_compared() -> None:
+    """Two cells, nobody beside either: it ended as a defect of evenhand's own."""
+    rows = {"s": [0.1, 0.2, 0.3, 0.4], "g": list("aabb"), "h": list("xxyy"), "text": list("abab")}
+    found = eh.audit_scores(rows, scores="s", groups="g*h", units="text", tolerance=0.1)
+    assert any("more than one attribute" in note.text for note in found.notes)

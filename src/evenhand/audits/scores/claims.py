@@ -84,9 +84,15 @@ def compare_groups(
         sides = _usable_sides(observations, asked, attribute, analysis)
         if len(sides) < 2:
             continue
+        pairs = compared_pairs(asked, attribute, sides)
+        if not pairs:
+            text = (
+                f"The groups of {attribute} with scores differ in more than one attribute: none are compared."
+            )
+            analysis.note("one-group", text, warning=True)
+            continue
         over = samples_of(observations, asked, sides, analysis, attribute)
         claim = mean_claim(observations, asked, sides, over)
-        pairs = compared_pairs(asked, attribute, sides)
         level = asked.declared.level
         items = found[attribute] = _said_once([evidence_of(claim, a, b, level=level) for a, b in pairs])
         add_shared(analysis.shared, observations, asked, over, items)
