@@ -210,6 +210,9 @@ def _first(first: Finding, told: Told, stands: str, ties: list[Finding], scene: 
         if told.many:
             between = f"by {named_attribute(told.attribute)} "
         stands = stands.replace(told.interval, told.ends, 1)  # no direction is told, so nothing is turned
+        if first.tolerance is not None and not all(map(math.isfinite, first.tolerance)):
+            excess = f"any excess of {told.group} over {told.reference} is smaller than {tolerance}"
+            return excess, f" ({told.question}; {stands})."
         return f"any gap {between}is smaller than {tolerance}", f" ({told.question}; {stands})."
     name = named_attribute(told.attribute)
     return (

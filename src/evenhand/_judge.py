@@ -312,6 +312,8 @@ def _judgement(finding: Finding, tolerance: Span) -> str:
     bounds = (
         f"±{tolerance[1]:g}" if tolerance[0] == -tolerance[1] else f"{tolerance[0]:.3g} to {tolerance[1]:.3g}"
     )
+    if math.isinf(tolerance[0]):
+        bounds = f"{tolerance[1]:g}"
     if finding.verdict == "disparity":
         return f": shown to be larger than the tolerance of {bounds}."
     if finding.verdict == "within tolerance":

@@ -144,10 +144,10 @@ GOLDEN: list[tuple[str, Finding, dict[str, Any]]] = [
         {"audit": "amplification"},
     ),
     (
-        "Any gap between woman-man / man-woman and 99 placebo directions is smaller than the tolerance of 5 points"
-        " (labels that flip; 90 % interval −2.6 to 2.0; 71 texts and 99 placebos).",
-        claim("mean flip rate", "excess over placebos", verdict="within tolerance", value=-0.003, span=(-0.03, 0.024),
-              inner=(-0.026, 0.02), sides=("woman-man / man-woman", "99 placebo directions"),
+        "Any excess of woman-man / man-woman over 99 placebo directions is smaller than the tolerance of 5 points"
+        " (labels that flip; 90 % interval −9.6 to 2.0; 71 texts and 99 placebos).",
+        claim("mean flip rate", "excess over placebos", verdict="within tolerance", value=-0.003, span=(-0.1, 0.024),
+              inner=(-0.096, 0.02), sides=("woman-man / man-woman", "99 placebo directions"),
               tolerance=(float("-inf"), 0.05), units={"text": 71, "placebo": 99}), {"audit": "attack"},
     ),
     (
