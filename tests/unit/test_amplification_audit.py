@@ -400,3 +400,18 @@ def test_a_published_value_that_the_choice_of_sides_moves_has_no_interval() -> N
     assert judged.low is not None
     assert judged.p_value is not None
     assert judged.low < 0 < (judged.high or 0)
+
+
+@pytest.mark.parametrize("said", ["a dog eats .", "a man holds a cake ."])
+def test_outputs_of_images_without_a_known_group_are_an_audit_that_says_so(said: str) -> None:
+    """The null of outcomes had none to draw, which ended as a defect of evenhand's own."""
+    named = [
+        {
+            "image_id": f"i{k}",
+            "caption": f"a {('woman', 'man')[k % 2]} holds a {('horse', 'cake')[k % 3 > 0]} .",
+        }
+        for k in range(60)
+    ]
+    train = [*named, {"image_id": "d", "caption": "a dog eats ."}]
+    result = eh.audit_amplification(train, [{"image_id": "d", "caption": said}])
+    assert result.answer.startswith("Nothing was judged")

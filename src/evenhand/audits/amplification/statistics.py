@@ -331,11 +331,13 @@ def divergence_null(table: FloatArray, draws: int, seed: int) -> FloatArray:
     g = table.shape[-1] - 1
     right = np.diagonal(table[:, :g])
     outcomes = np.stack([right, table[:, :g].sum(axis=1) - right, table[:, g]], axis=1)
-    pooled = outcomes.sum(axis=0) / max(float(outcomes.sum()), 1.0)
+    if not outcomes.any():  # no output of an image whose group is known
+        return np.zeros(draws)
+    pooled = outcomes.sum(axis=0) / float(outcomes.sum())
     rng = np.random.default_rng(seed)
     drawn = np.zeros((draws, g, g + 1))
     for k in range(g):
-        made = rng.multinomial(round(float(table[k].sum())), pooled / pooled.sum(), size=draws)
+        made = rng.multinomial(round(float(table[k].sum())), pooled, size=draws)
         drawn[:, k, k] = made[:, 0]
         drawn[:, k, (k + 1) % g] += made[:, 1]
         drawn[:, k, g] = made[:, 2]
