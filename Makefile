@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: demo test test-full test-all test-scale lint wheel bench constraints clean
+.PHONY: demo test test-full test-all test-scale lint wheel bench docs constraints clean
 
 demo: $(VENV)/.core            ## install, then audit VADER with 80 names and the identity terms
 	$(BIN)/evenhand demo
@@ -34,6 +34,10 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev            ## side by side with peers, as ratios in one run; minutes. One alone: python -m benchmarks NAME
 	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.core            ## the documentation's site, into build/site
+	$(PIP) install -c constraints.txt ".[docs]"
+	$(BIN)/python tools/docs_site.py
 
 constraints:                   ## versions only, no addresses
 	uv pip compile pyproject.toml --universal --python-version 3.11 --extra dev --strip-extras --no-annotate --no-header --quiet -o constraints.txt

@@ -90,10 +90,16 @@ def _version_of(name: str) -> str:
 
 
 def digest_of(source: Any, table: Any = None) -> str:
-    """SHA-256 (first 16 hex digits) of a file's bytes, of texts, or of an Arrow table's contents."""
+    """Of a file's bytes, of texts, or of an Arrow table's contents: ``sha256:`` and its 64 hex digits.
+
+    Results of before version 0.2 have the first 16 digits alone.
+
+    >>> digest_of(["a"])[:20]
+    'sha256:ffe9aaeaa2a2d'
+    """
     digest = hashlib.sha256()
     if isinstance(source, str | os.PathLike) and len(str(source)) < 4096 and Path(source).is_file():
-        return sha256(source)[:16]
+        return f"sha256:{sha256(source)}"
     elif table is not None:
         for name in table.column_names:
             digest.update(name.encode())
@@ -103,7 +109,7 @@ def digest_of(source: Any, table: Any = None) -> str:
             digest.update(f"{value}\0".encode("utf-8", "surrogatepass"))
     else:
         digest.update(str(source).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:16]
+    return f"sha256:{digest.hexdigest()}"
 
 
 def _as_text(column: Any) -> bytes:

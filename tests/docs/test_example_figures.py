@@ -49,3 +49,31 @@ def test_the_resume_lists_of_the_page(data: Path) -> None:
         e = f.estimate
         assert f"| {e.value:.2f} |" in text
         assert f"| {span((e.low, e.high))} | {f.verdict} |" in text
+
+
+def how_to(name: str) -> str:
+    return " ".join((ROOT / "docs" / "how-to" / name).read_text(encoding="utf-8").split())
+
+
+def test_the_conclusions_of_the_how_tos() -> None:
+    """What a page concludes is what its own commands find today."""
+    files = ROOT / "examples"
+    hired = eh.audit_predictions(files / "hired.csv", y_pred="picked", groups=["sex", "race"], positive="yes")
+    women, race = (f for f in hired.findings if f.primary)
+    assert (women.verdict, race.verdict) == ("gap", "within tolerance")
+    assert f"({span(women.simultaneous)})" in how_to("local-law-144.md")
+    assert f"{span(women.simultaneous)} for both" in how_to("which-tool.md")
+    lists = eh.audit_predictions(
+        files / "ranked.csv",
+        y_pred="rank",
+        first="lowest",
+        top=1,
+        lists="run",
+        units="candidate",
+        groups="demo",
+        reference="A_W",
+    )
+    (worst,) = (f for f in lists.findings if f.primary)
+    assert f"{worst.estimate.value:.2f} times as often as Asian women" in how_to("ranked-lists.md")
+    assert f"is {span(worst.simultaneous)}, so" in how_to("ranked-lists.md")
+    assert worst.verdict == "disparity"

@@ -40,7 +40,7 @@ def test_a_table_that_follows_from_its_counts_agrees(tmp_path: Path) -> None:
     """Percent signs, commas at thousands and fewer digits are no mismatch, and a ratio left out under 2 % is said."""
     result = eh.audit_predictions(published=written(tmp_path, CLEAN))
     assert "published-agrees" in notes(result)
-    assert "Pacific Islander (19 people, 0.6%)" in notes(result)["published-left-out"]
+    assert "Pacific Islander (19 people, 0.6 %)" in notes(result)["published-left-out"]
     table = result.exhibits["published race"].columns
     assert table["impact ratio"][2] == pytest.approx((170 / 390) / (412 / 797))
     assert result.exhibits["four-fifths race"].columns["use"][4] == "reference"  # White, not the nineteen
@@ -67,7 +67,7 @@ def test_the_claims_are_those_of_the_people_behind_the_counts(tmp_path: Path) ->
         ("Black,390,170,44%,0.84", "Black,390,174,44%,0.86", "Black: the printed rate is 0.44, the counts give 0.4462"),
         ("Black,390,170,44%,0.84", "Black,390,170,44%,0.87", "Black: the printed ratio is 0.87, the counts give 0.8432"),
         ("Black,390,170,44%,0.84", "Black,390,170,43.60%,0.84", "the printed rate is 0.436, the counts give 0.4359"),
-        ("Black,390,170,44%,0.84", "Black,390,170,44%,", "Black: no ratio is printed, though it has 12.1% of applicants"),
+        ("Black,390,170,44%,0.84", "Black,390,170,44%,", "Black: no ratio is printed, though it has 12.1 % of applicants"),
     ],
 )  # fmt: skip
 def test_a_number_that_does_not_follow_is_named(tmp_path: Path, line: str, instead: str, said: str) -> None:

@@ -18,6 +18,14 @@ const rowsOf = (columns) => {
 
 const silent = {level: () => silent, error: () => silent, warn: () => silent, info: () => silent, debug: () => silent};
 
+// Who cannot see a chart hears which chart the marks are of.
+function name(marks = [], title) {
+  for (const mark of marks) {
+    if (mark.type !== 'group') mark.description = title;
+    name(mark.marks, title);
+  }
+}
+
 async function draw(figure, chart) {
   const holder = figure.querySelector('[data-draw]');
   const width = holder.parentElement.clientWidth;
@@ -30,6 +38,7 @@ async function draw(figure, chart) {
   const fitted = {...config, axis, axisY, legend: {...config.legend, columns}};
   const spec = {...chart.spec, config: fitted, data: {values: rowsOf(chart.columns)}};
   const {spec: vega} = compile(spec, {logger: silent});
+  name(vega.marks, chart.description);
   const runtime = parse(vega, null, {ast: true});
   const view = new View(runtime, {
     container: holder,

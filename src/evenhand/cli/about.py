@@ -100,21 +100,22 @@ def explain(slug: Annotated[str, Argument(help="The name in brackets at the end 
     name = slug.strip("[]` ")
     if name not in known:
         raise UsageError("unknown-message", "no message has this name", given=name, available=sorted(known))
-    typer.echo(f"[{name}] {known[name]}")
+    page, text = known[name]
+    typer.echo(f"[{name}] {text}\nIn the documentation: reference/{page}#{name}")
 
 
-def messages() -> dict[str, str]:
-    """Name of a message → what it means, as in docs/reference/messages.md."""
+def messages() -> dict[str, tuple[str, str]]:
+    """Name of a message → the page of docs/reference that explains it, and what it means."""
     here = files("evenhand.cli") / "messages"
     shipped = sorted(here.iterdir(), key=lambda f: f.name) if here.is_dir() else []
     source = Path(__file__).parents[3] / "docs" / "reference"
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     for page in shipped or sorted(source.glob("messages*.md")):
         for line in page.read_text(encoding="utf-8").splitlines():
             named, colon, text = line.partition(": ")
             slugs = re.findall(r"`([a-z0-9-]+)`", named)
             if line.startswith("- `") and colon:
-                found |= dict.fromkeys(slugs, text)
+                found |= dict.fromkeys(slugs, (Path(page.name).stem, text))
     return found
 
 

@@ -110,7 +110,7 @@ def group_color(frame: Frame, name: str) -> Spec:
 
 def diagonal(low: float, high: float) -> Spec:
     """The line of equality."""
-    rule = {"type": "rule", "color": MUTED, "strokeDash": [4, 3]}
+    rule = {"type": "rule", "color": MUTED, "strokeDash": [4, 3], "aria": False}
     along = {"x": {"field": "a", "type": "quantitative"}, "x2": {"field": "b"}}
     upward = {"y": {"field": "a", "type": "quantitative"}, "y2": {"field": "b"}}
     return {"data": {"values": [{"a": low, "b": high}]}, "mark": rule, "encoding": {**along, **upward}}

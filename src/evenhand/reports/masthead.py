@@ -109,7 +109,9 @@ def _digests(result: Audited) -> list[tuple[str, str]]:
     data = result.provenance.get("data")
     if not isinstance(data, Mapping):
         return []
-    return [(visible(str(k)), visible(str(v)).rpartition(" ")[2]) for k, v in data.items()]
+    return [
+        (visible(str(k)), visible(str(v)).rpartition(" ")[2].removeprefix("sha256:")) for k, v in data.items()
+    ]
 
 
 def record(result: Record) -> list[tuple[str, str]]:

@@ -213,8 +213,8 @@ def no_adverse_impact_level(
     method = (
         f"lowest threshold from which on the impact ratio stays in {band[0]:g} to {band[1]:g}; bounds from"
         " the"
-        f" {level:.0%} simultaneous band of the curve; thresholds with under {ENOUGH:g} expected in a group"
-        " are not judged"
+        f" {100 * level:.0f} % simultaneous band of the curve; thresholds with under {ENOUGH:g} expected in a"
+        " group are not judged"
     )
     if not (a.total > 0 and b.total > 0):
         return Inference(level=level, method=method, why_not="a group has no score")

@@ -163,7 +163,7 @@ def carried(
     n = len(d.levels)
     means = rows.means()
     value = float(means[0] - means[1])
-    rule = f"takes away at least {share:.0%} of the gap"
+    rule = f"takes away at least {100 * share:.0f} % of the gap"
     if not np.isfinite(value) or value == 0.0:
         return Carried(k=None, of=n, codes=(), value=value, without=None, rule=rule, fragile=False)
     total, sums, gone = d.total.copy(), d.score.copy(), []

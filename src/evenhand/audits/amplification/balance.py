@@ -66,7 +66,8 @@ class Balanced:
         amount = f"{kept:,}" if is_subset else f"a weight of {weighted:,.1f} on {kept:,}"
         proven = "the largest possible" if self.optimal else f"at most {self.bound:,.0f} are possible"
         lines = [
-            f"Kept {amount} of {self.images:,} images ({weighted / max(self.images, 1):.1%}); {proven}.",
+            f"Kept {amount} of {self.images:,} images"
+            f" ({100 * weighted / max(self.images, 1):.1f} %); {proven}.",
             f"No item's ratio of groups exceeds {self.alpha:g}: {len(self.items)} items.",
         ]
         if self.impossible:

@@ -117,9 +117,9 @@ def _note_who_is_named(prepared: Matched, outputs: Corpus, analysis: Analysis) -
     if abs(after[g] - before[g]) > NAMED_OTHERWISE:
         analysis.note(
             "named-otherwise",
-            f"Of the rows that name a group {prepared.groups[g]} has {after[g]:.0%} in the outputs and"
-            f" {before[g]:.0%} in the training data. Whether that is right cannot be judged without the truth"
-            " of the outputs' images: truth= (--truth).",
+            f"Of the rows that name a group {prepared.groups[g]} has {100 * after[g]:.0f} % in the outputs"
+            f" and {100 * before[g]:.0f} % in the training data. Whether that is right cannot be judged without"
+            " the truth of the outputs' images: truth= (--truth).",
             warning=True,
         )
 

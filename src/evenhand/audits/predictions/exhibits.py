@@ -64,8 +64,8 @@ def performance_table(
         f"Performance by {attribute}",
         rows,
         columns=("measure", "group", "value", "low", "high", "n"),
-        note=f"Each measure for everyone and for each group, with its {level:.0%} interval (delta method;"
-        " Fisher's z for correlations). Groups are compared under the estimates.",
+        note=f"Each measure for everyone and for each group, with its {100 * level:.0f} % interval"
+        " (delta method; Fisher's z for correlations). Groups are compared under the estimates.",
     )
 
 
@@ -206,7 +206,7 @@ def _add_curves(
         f"Pass rate against pass rate by {attribute}",
         roc,
         note=f"Share of the group above each threshold against that of {reference}: under the diagonal fewer"
-        f" of the group pass. {level:.0%} simultaneous band over all thresholds. The area is the"
+        f" of the group pass. {100 * level:.0f} % simultaneous band over all thresholds. The area is the"
         " adverse-impact AUC.",
         chart="band",
         encode={"x": ROC[0], "y": ROC[1], "low": "low", "high": "high", "color": "group"},
@@ -216,8 +216,8 @@ def _add_curves(
         f"Impact ratio by threshold, {attribute}",
         impact,
         columns=(*IMPACT, "group"),
-        note=f"Selection rate of the group ÷ that of {reference} at every threshold, with a {level:.0%}"
-        " simultaneous band (made on the log scale; the drawing cuts it at 0.25 and 4). Rules at 0.8, 1 and"
+        note=f"Selection rate of the group ÷ that of {reference} at every threshold, with a"
+        f" {100 * level:.0f} % simultaneous band (made on the log scale; the drawing cuts it at 0.25 and 4). Rules at 0.8, 1 and"
         " 1.25. Thresholds with under 5 expected in a group are left out.",
         chart="band",
         encode={**band, "rules": [0.8, 1.0, 1.25]},

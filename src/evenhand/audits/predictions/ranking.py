@@ -333,5 +333,5 @@ def _table(
         rows,
         columns=("group", shown.column, "low", "high", "ratio to the highest", "lists", "n"),
         note=f"{shown.what[:1].upper()}{shown.what[1:]}, averaged over the lists that hold the group; each"
-        f" list counts once. {level:.0%} t intervals over lists.",
+        f" list counts once. {100 * level:.0f} % t intervals over lists.",
     )

@@ -137,7 +137,7 @@ def gap_of(
 
 
 def _told(lost: Sequence[tuple[str, float]], scale: Span, ends: Span) -> str:
-    shares = " and ".join(f"{share:.1%} of {who}" for who, share in lost if share > 0)
+    shares = " and ".join(f"{100 * share:.1f} % of {who}" for who, share in lost if share > 0)
     low, high = (f"{end:.3g}".replace("-", "−") for end in ends)
     return (
         f"Replies are missing ({shares}): with any scores from {scale[0]:g} to"

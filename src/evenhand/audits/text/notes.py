@@ -88,8 +88,8 @@ def note_run(asked: Asked, observations: Observations, score: str, analysis: Ana
         reasons = "; ".join(f"{reason} × {n}" for reason, n in asked.failures.most_common(5))
         analysis.note(
             "failed-rows",
-            f"{asked.failed} of {len(observations)} probes ({asked.failed / len(observations):.1%}) have no"
-            f" score and are left out: {reasons}.",
+            f"{asked.failed} of {len(observations)} probes"
+            f" ({100 * asked.failed / len(observations):.1f} %) have no score and are left out: {reasons}.",
             warning=True,
         )
     if said := asked.reused.sentence():

@@ -96,7 +96,7 @@ def add_flips(
         table,
         note=f"The model is asked twice for every row, with {moved} as of either group and all else as it"
         " is. An attribute-flip diagnostic of the model, not counterfactual fairness: nothing else in a"
-        f" person's life changes with it. {declared.level:.0%} intervals.",
+        f" person's life changes with it. {100 * declared.level:.0f} % intervals.",
     )
 
 

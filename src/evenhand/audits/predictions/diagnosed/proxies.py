@@ -56,7 +56,7 @@ def add_proxies(people: KnownPeople, *, level: float, seed: int, analysis: Analy
         table,
         note="AUC of telling the group from all others by one feature, learnt on the other half of the rows;"
         " all of them together as naive Bayes has it, which is the least that could be told."
-        f" {level:.0%} intervals (DeLong).",
+        f" {100 * level:.0f} % intervals (DeLong).",
         chart="forest",
         encode={"y": "told by", "value": "AUC", "low": "low", "high": "high", "null": 0.5, "title": "AUC"},
     )

@@ -55,7 +55,9 @@ def add_absent(absent: Absent, declared: Declared, analysis: Analysis) -> None:
             note="Wilson's intervals. These rows are left out of everything else: where it goes with the"
             " outcome who has none, what is said of the others does not hold for all.",
         )
-        said = ", ".join(f"{group} {missing / every:.1%}" for group, (missing, every) in known.items())
+        said = ", ".join(
+            f"{group} {100 * missing / every:.1f} %" for group, (missing, every) in known.items()
+        )
         analysis.note("outcomes-missing", f"Rows without an outcome by {attribute}: {said}.", warning=True)
 
 

@@ -41,4 +41,4 @@ def say_actual_gap(pairs: Sequence[tuple[Cell, Cell]], analysis: Analysis, decla
 def _told(found: Inference) -> str:
     if found.value is None or found.low is None or found.high is None:
         return "not known"
-    return f"{found.value:+.3g} ({found.level:.0%} interval {found.low:+.3g} to {found.high:+.3g})"
+    return f"{found.value:+.3g} ({100 * found.level:.0f} % interval {found.low:+.3g} to {found.high:+.3g})"

@@ -221,7 +221,7 @@ def practice_table(
         rows.append(row)
     note = (
         f"{LAWS['four-fifths']}. {rule}. Ratio to {tally.levels[best]}"
-        f" ({'the reference' if reference else 'the highest rate'}), {level:.0%} log interval. |Z|"
+        f" ({'the reference' if reference else 'the highest rate'}), {100 * level:.0f} % log interval. |Z|"
         " above 1.96 is the 5 % level; under 30 people or an expected count under 5 use Fisher's exact"
         " test. A ratio under 0.8 without a small p-value is not evidence of a difference. Z and"
         " Fisher's test are those of practice: near the 5 % level a verdict, which rests on the score"

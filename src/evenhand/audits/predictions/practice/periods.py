@@ -172,7 +172,8 @@ def _tell(changes: Sequence[Changed], declared: Declared, analysis: Analysis, fa
             f"What changed: {family}",
             rows,
             note=f"Last period against first, and along a straight line through all; periods are independent"
-            f" samples. The {declared.level:.0%} intervals hold for all {len(rows)} changes together.",
+            f" samples. The {100 * declared.level:.0f} % intervals hold for all {len(rows)} changes"
+            " together.",
         )
 
 

@@ -353,9 +353,9 @@ def recomputed(made: Printed) -> Recomputed:
                     f"the printed ratio is {line.ratio.value:.4g}, the counts give {_told(ratio)}{four}"
                 )
         if printed and line.ratio is None and is_small:
-            left_out.append(f"{line.name} ({line.applicants} people, {share:.1%})")
+            left_out.append(f"{line.name} ({line.applicants} people, {100 * share:.1f} %)")
         elif printed and line.ratio is None and line.applicants:
-            remarks.append(f"no ratio is printed, though it has {share:.1%} of applicants")
+            remarks.append(f"no ratio is printed, though it has {100 * share:.1f} % of applicants")
         wrong += [f"{line.name}: {remark}" for remark in remarks]
         rows.append(_row(line, ratio, "; ".join([*remarks, said] if said else remarks), shown))
     for line in [*made.unknown, *([] if made.total is None else [made.total])]:

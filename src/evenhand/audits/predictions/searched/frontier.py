@@ -200,7 +200,7 @@ def _report(
         f"Thresholds by {attribute}: what each policy gives",
         rates,
         note="Chosen on a random half of the rows, reported on the other. Selected are scores strictly above"
-        f" the threshold. {level:.0%} Wilson intervals of the selection rate.",
+        f" the threshold. {100 * level:.0f} % Wilson intervals of the selection rate.",
     )
     analysis.exhibits[f"cost of thresholds by {attribute}"] = Exhibit.of(
         f"What equalising costs, by {attribute}",
@@ -290,8 +290,8 @@ def _frontier(one: Scored, two: Scored, declared: Declared, analysis: Analysis) 
         f"Accuracy, selection and parity by {attribute}",
         rows,
         note="At each share selected: accuracy with one threshold for all, and with one per group that makes"
-        f" selection rates equal. Chosen on the first half, reported on the second; {declared.level:.0%} band"
-        " over all of it (Wilson, Bonferroni). The impact ratio is the lowest rate ÷ the highest.",
+        f" selection rates equal. Chosen on the first half, reported on the second; {100 * declared.level:.0f} %"
+        " band over all of it (Wilson, Bonferroni). The impact ratio is the lowest rate ÷ the highest.",
         chart="line",
         encode={"x": "share selected", "y": "accuracy", "low": "low", "high": "high", "color": "policy"},
     )
