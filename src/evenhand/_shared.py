@@ -33,7 +33,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 def blocks_of(names: Sequence[str]) -> IntArray:
     """(n,) the block of each named unit, the same in every audit.
 
-    >>> blocks_of(["Ann", "Bob", "Ann"]).tolist()[0] == blocks_of(["Ann"])[0]
+    >>> blocks_of(["Ann", "Bob", "Ann"]).tolist()[::2] == 2 * blocks_of(["Ann"]).tolist()
     True
     """
     found = [hashlib.blake2b(n.encode("utf-8", "surrogatepass"), digest_size=2).digest() for n in names]
