@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from evenhand._errors import UsageError
-from evenhand.plans._agreement import Edits
+from evenhand.plans._edits import DOUBT, Edits
 from evenhand.plans._pronouns import FORMS as PRONOUN_FORMS
 from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
 from evenhand.plans._reference import is_said_of
-from evenhand.plans._rewriting import apply_edits, article_like, flag_gendered_nouns
+from evenhand.plans._rewriting import Rewrite, apply_edits, article_like, flag_gendered_nouns
 from evenhand.plans._titles import called, change_titles
 from evenhand.plans._words import SLOT_FIRST, match_case, words_of
 from evenhand.plans.grid import Block
@@ -222,7 +222,8 @@ def compile_template(
         rows = members[fits[members]]
         if not len(rows):
             continue
-        wording, reasons = _with_pronouns(marked, target, follow=follow) if with_pronouns else (marked, ())
+        made = _with_pronouns(marked, target, follow=follow) if with_pronouns else Rewrite(text=marked)
+        wording = made.text
         key = tuple(rows.tolist())
         columns = []
         for mark in _MARKS.findall(wording):
@@ -238,7 +239,8 @@ def compile_template(
                 columns=tuple(columns),
                 rows=rows.astype(np.int32),
                 form=forms.code(form),
-                flag=flags.code("; ".join([*([flag] if flag else []), *reasons])),
+                flag=flags.code("; ".join([*([flag] if flag else []), *made.flags])),
+                confidence=made.confidence * (DOUBT if flag else 1),
             )
         )
     return blocks
@@ -312,11 +314,11 @@ def _fitting(
     return fits
 
 
-def _with_pronouns(marked: str, target: PronounSet | None, *, follow: bool) -> tuple[str, tuple[str, ...]]:
-    """The marked text with the person's pronouns, and the flags of that rewriting."""
+def _with_pronouns(marked: str, target: PronounSet | None, *, follow: bool) -> Rewrite:
+    """The marked text with the person's pronouns."""
     if target is None:
         if follow:
-            return marked, ()
+            return Rewrite(text=marked)
         target = pronoun_set("they")
     words, edits = words_of(marked), Edits()
     anchor = next((i for i, w in enumerate(words.words) if _MARKS.search(w)), None)
@@ -326,5 +328,4 @@ def _with_pronouns(marked: str, target: PronounSet | None, *, follow: bool) -> t
         marks = [i for i, w in enumerate(words.words) if _MARKS.search(w)]
         names = called(words, marks, {words.low[i].removesuffix("'s") for i in marks})
         change_titles(words, target, edits, source=source, names=names)
-    result = apply_edits(marked, edits)
-    return result.text, result.flags
+    return apply_edits(marked, edits)
