@@ -51,6 +51,12 @@ def test_other_lists_keep_their_adjective() -> None:
     assert "He is Jewish." in _filled("He is Muslim.", "religion")
 
 
+@pytest.mark.parametrize("text", ["The questioner is not American.", "So brazilians and others left."])
+def test_people_that_talk_comments_mention_are_mined(text: str) -> None:
+    """Found among what was left out: whoever does something, and people without a capital."""
+    assert len(_filled(text, "nationality")) > 5
+
+
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.parametrize(
     "frame",

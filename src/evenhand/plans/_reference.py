@@ -99,7 +99,7 @@ def refers_to_people(text: str, start: int, end: int, form: str) -> bool:
         return False
     subject = [w for w in before if w not in _BE or w in _WHOM]
     named = re.search(r"(?:\A|\s)[A-Z][a-z]+ (?:is|was|became)(?: \w+)?\s+\Z", text[:start])
-    return bool(subject) and (subject[-1] in _WHOM | PEOPLE or named is not None)
+    return bool(subject) and (subject[-1] in _WHOM or _personal(subject[-1]) or named is not None)
 
 
 _BEING = re.compile(

@@ -218,7 +218,8 @@ def placeholder(
         if form == "condition" and not is_had_by_somebody(text, f.start, f.end):
             continue
         if people and form != "condition":  # a pole is no Pole
-            lower = f.category == "nationality" and surface.islower()
+            plural = form == "noun_plural" and surface not in ("poles", "swedes")
+            lower = f.category == "nationality" and surface.islower() and not plural
             if not refers_to_people(text, f.start, f.end, "adjective" if lower else form):
                 continue
         key = f.category
