@@ -57,6 +57,16 @@ def test_people_that_talk_comments_mention_are_mined(text: str) -> None:
     assert len(_filled(text, "nationality")) > 5
 
 
+def test_a_sentence_that_begins_small_stays_so() -> None:
+    """ "old people rock" gains no capital, in no version and not in its control; "Old people" keeps its own."""
+    made = identity_templates(["old people rock.", "Old people rock."], terms("identity/age"))
+    written = list(made.grid(terms("identity/age"), control=True))
+    assert sum(text[0].islower() for text in written) == sum(text[0].isupper() for text in written) > 4
+    assert "young people rock." in written
+    assert "people rock." in written
+    assert "Young people rock." in written
+
+
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.parametrize(
     "frame",

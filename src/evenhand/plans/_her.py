@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TypeAlias
 from zlib import crc32
@@ -31,6 +31,7 @@ from evenhand.plans._words import Words, word_set
 
 Kinds: TypeAlias = Mapping[str, tuple[str, str]]
 """Word → its kind by the words that it stands beside in texts, coarse (of 64) and fine (of 200)."""
+_Tokens: TypeAlias = tuple[tuple[str, str], ...]
 BUCKETS = 1 << 18
 CERTAIN = 0.97
 NO_WORD_FOLLOWS = 0.995
@@ -135,12 +136,22 @@ def features(words: Words, i: int, *, rule: bool, unsure: bool, kinds: Kinds) ->
         unsure: whether the rules flagged it.
         kinds: word → its kinds by the company it keeps, coarse and fine.
     """
-    left, right = _tokens(words, i, -1, 3), _tokens(words, i, 1, 5)
+    return _features(*_window(words, i), rule=rule, unsure=unsure, kinds=kinds)
+
+
+def _window(words: Words, i: int) -> tuple[_Tokens, _Tokens, bool]:
+    """The tokens before and after word i, nearest first, and whether it is in capitals."""
+    return tuple(_tokens(words, i, -1, 3)), tuple(_tokens(words, i, 1, 5)), words.words[i].isupper()
+
+
+def _features(
+    left: _Tokens, right: _Tokens, shouted: bool, *, rule: bool, unsure: bool, kinds: Kinds
+) -> list[str]:
     (p1, before), (p2, _), (p3, _) = left
     (n1, after), (n2, after2), (n3, _), (n4, _), _ = right
     c1, c2, c3, b1, b2 = (_classes(t)[0] for t in (n1, n2, n3, p1, p2))
     said = f"{rule:d}{unsure:d}"
-    cap = f"{after[:1].isupper():d}{after2[:1].isupper():d}{words.words[i].isupper():d}"
+    cap = f"{after[:1].isupper():d}{after2[:1].isupper():d}{shouted:d}"
     out = [
         "bias",
         f"r {said}",
@@ -241,8 +252,13 @@ def _learnt() -> tuple[npt.NDArray[np.int8], float, Kinds]:
 
 def chance_of_determiner(words: Words, i: int, *, rule: bool, unsure: bool) -> float:
     """The model's probability that the "her" at word i belongs to a noun (her book), between 0 and 1."""
+    return _chance(*_window(words, i), rule, unsure)
+
+
+@lru_cache(maxsize=1 << 14)  # an audit writes one text with many sets of pronouns
+def _chance(left: _Tokens, right: _Tokens, shouted: bool, rule: bool, unsure: bool) -> float:
     weights, scale, kinds = _learnt()
-    seen = features(words, i, rule=rule, unsure=unsure, kinds=kinds)
+    seen = _features(left, right, shouted, rule=rule, unsure=unsure, kinds=kinds)
     total = int(weights[[bucket(f) for f in seen]].sum(dtype=np.int64)) * scale
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
 

@@ -20,7 +20,7 @@ from evenhand.plans._words import SLOT_FIRST, match_case, words_of
 from evenhand.plans.grid import Block
 from evenhand.terms import Terms
 
-SLOT = re.compile(r"\{\{|\}\}|\{([^\W\d][\w ]*?)(?:[.:]([\w ]+?))??(:upper)?\}")
+SLOT = re.compile(r"\{\{|\}\}|\{([^\W\d][\w ]*?)(?:[.:]([\w ]+?))??(:upper|:lower)?\}")
 _ARTICLE = re.compile(r"(?<![^\W_])(a/an|an?)(?=[ \n\"“'‘(*_]+\Z)", re.I)
 PERSON_KEYS = ("name", "person", "term", "noun phrase")
 _MARKS = re.compile("[\ufdd0-\ufdef]")
@@ -32,16 +32,20 @@ class Slot:
 
     ``{race:upper}`` is in capitals. ``{RACE}`` is so only in a text that is (``MANY {RACE} FRIENDS``):
     placeholders are often written in capitals, and nobody means “many BLACK friends” by it.
+    ``{race:lower}`` has no capital where a sentence begins: “old people rock”.
     """
 
     key: str
     form: str | None
     like: str
+    lower: bool = False
 
     def __str__(self) -> str:
         """As it is written in a template."""
         form = f":{self.form}" if self.form else ""
-        return f"{{{self.key}{form}:upper}}" if self.case == "upper" else f"{{{self.like}{form}}}"
+        if self.case == "upper":
+            return f"{{{self.key}{form}:upper}}"
+        return f"{{{self.like}{form}{':lower' if self.lower else ''}}}"
 
     @property
     def case(self) -> str:
@@ -69,9 +73,10 @@ def parse_slots(template: str) -> list[str | Slot]:
             literal.append(m.group()[0])
             continue
         like = m.group(1)
-        if m.group(3) or like.isupper():
-            like = like.upper() if m.group(3) or shouts else like.lower()
-        parts += ["".join(literal), Slot(like.lower(), (m.group(2) or "").lower() or None, like)]
+        upper, lower = (m.group(3) == case for case in (":upper", ":lower"))
+        if upper or like.isupper():
+            like = like.upper() if upper or shouts else like.lower()
+        parts += ["".join(literal), Slot(like.lower(), (m.group(2) or "").lower() or None, like, lower)]
         literal = []
     literal.append(template[at:])
     parts.append("".join(literal))
@@ -294,7 +299,7 @@ def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]
         m = _ARTICLE.search(out[-1]) if out else None
         if m:
             out[-1:] = [out[-1][: m.start()], mark((p, False, m.group()[:1])), out[-1][m.end() :]]
-        out.append(mark((p, starts_sentence(before), "")))
+        out.append(mark((p, starts_sentence(before) and not p.lower, "")))
     return "".join(out), slots
 
 

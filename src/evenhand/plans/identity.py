@@ -13,7 +13,7 @@ import numpy as np
 from evenhand._errors import UsageError
 from evenhand._model import Factor
 from evenhand.plans._reference import PEOPLE, is_had_by_somebody, refers_to_people
-from evenhand.plans._slots import SLOT, Slot, escape
+from evenhand.plans._slots import SLOT, Slot, escape, starts_sentence
 from evenhand.plans._verbs import SURE, is_past
 from evenhand.plans._words import word_set
 from evenhand.plans.grid import Skipped
@@ -227,7 +227,8 @@ def placeholder(
             key = key.upper()
         elif surface[:1].isupper() and not _proper(finder, surface):
             key = key.capitalize()
-        out += [escape(text[at : f.start]), str(Slot(f.category, form or None, key))]
+        lower = surface.islower() and starts_sentence(text[max(0, f.start - 400) : f.start])
+        out += [escape(text[at : f.start]), str(Slot(f.category, form or None, key, lower))]
         at = f.end
         kept.append(Found(f.start, f.end, f.category, form))
         if flag and flag not in flags:
