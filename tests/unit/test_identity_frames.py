@@ -65,6 +65,10 @@ def test_a_sentence_that_begins_small_stays_so() -> None:
     assert "young people rock." in written
     assert "people rock." in written
     assert "Young people rock." in written
+    man = identity_templates(["old men rock."], terms("identity/age")).grid(
+        terms("identity/age"), control=True
+    )
+    assert "men rock." in list(man)
 
 
 @pytest.mark.parametrize("name", LISTS)
