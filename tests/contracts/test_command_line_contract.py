@@ -24,6 +24,7 @@ COMMAND_ONLY: Mapping[str, str] = {
     "out": "the folder that the command writes",
     "option": "options of the subject's factory; in Python it is called",
     "no_cache": "in Python a journal is only kept where one is named",
+    "review": "writes what would be asked, and asks nothing",
     "export_probes": "writes what would be asked, and asks nothing",
     "export_templates": "writes what would be asked, and asks nothing",
 }

@@ -198,3 +198,17 @@ def test_another_persons_pronouns_are_kept() -> None:
     """Only the person's own pronouns change where two sets occur."""
     result = rewrite("He met Anna. She smiled and he left with his dog.", pronouns="they")
     assert result.text == "They met Anna. She smiled and they left with their dog."
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("He's run marathons for years.", "They've run marathons for years."),
+        ("She's only herself to blame.", "They've only themselves to blame."),
+        ("He's hit sometimes.", "They're hit sometimes."),
+        ("She's only herself today.", "They're only themselves today."),
+    ],
+)
+def test_is_or_has_is_told_by_an_object(before: str, after: str) -> None:
+    """A plural noun, or a reflexive with "to": then it is "has"."""
+    assert rewrite(before, pronouns="they/them/their/theirs/themselves").text == after

@@ -20,7 +20,7 @@ SHE = [
 ]
 HE = [
     ("Miss Smith said she would come.", "Mr. Smith said he would come."),
-    ("Mrs Jones saw her dog. Ms. Jones ran.", "Mr Jones saw his dog. Mr. Jones ran."),
+    ("Mrs Jones walked her dog. Ms. Jones ran.", "Mr Jones walked his dog. Mr. Jones ran."),
     ("Madam Secretary said she left.", "Mr. Secretary said he left."),
     ("Dame Judi lost her hat.", "Sir Judi lost his hat."),
 ]

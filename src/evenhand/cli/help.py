@@ -14,13 +14,15 @@ GROUPS: Mapping[str, str] = {
     " units weight count lists features truth published interval top first period items id most_texts"
     " probes option model trusted trust_pickle without parser test targets attributes query",
     "Who is compared": "groups reference strata intersections control continuous missing replace name"
-    " pronouns flagged rule attribute probabilities min_group person_column mode strata_subject proxies",
+    " pronouns flagged reviewed rule attribute probabilities min_group person_column mode strata_subject"
+    " proxies",
     "How it is judged": "tolerance tolerances primary level correction measures law quantiles threshold"
     " margin placebos holdout replicates draws suggest_threshold fail_on policy baseline frontier pinball"
     " classes item_tolerance permutations alternative",
     "Cost, pace and what is kept": "budget rate price price_per_100 max_cost batch_size repeats journal"
     " no_cache rescore subject_version seed parallel engine long_texts",
-    "Where results go": "out kind html markdown csv json junit export_templates export_probes to rows save",
+    "Where results go": "out kind html markdown csv json junit review export_templates export_probes to rows"
+    " save",
 }
 """Heading → parameters of commands; what stands nowhere comes under "Options"."""
 OTHERS = "Options"

@@ -54,6 +54,7 @@ def text(
         str,
         Option(help="What becomes of texts of which some version is flagged: keep, drop or only."),
     ] = "keep",
+    reviewed: Annotated[Path | None, Option(help="A review sheet that a person has filled in.")] = None,
     text_column: shared.TextColumn = None,
     groups: Annotated[
         list[str] | None,
@@ -110,6 +111,9 @@ def text(
     journal: shared.Journal = None,
     rescore: shared.Rescore = False,
     no_cache: shared.NoCache = False,
+    review: Annotated[
+        Path | None, Option(help="Write a sheet for a person to review the versions here; ask nothing.")
+    ] = None,
     export_probes: Annotated[Path | None, Option(help="Write the rewritten texts here; ask nothing.")] = None,
     export_templates: Annotated[
         Path | None, Option(help="Write texts with placeholders here; ask nothing.")
@@ -120,8 +124,8 @@ def text(
     given = locals()
     attributes = list(attributes_of(groups)) if groups else _attributes(given) if reference else []
     call = call_of("text", given, reference=named_levels(reference, attributes))
-    if export_probes is not None or export_templates is not None:
-        _export(call.arguments, export_probes, export_templates)
+    if export_probes is not None or export_templates is not None or review is not None:
+        _export(call.arguments, export_probes, export_templates, review)
         return
     perform(call)
 
@@ -145,9 +149,12 @@ def demo(
     finish(result, out)
 
 
-def _export(arguments: Mapping[str, Any], probes: Path | None, templates: Path | None) -> None:
+def _export(
+    arguments: Mapping[str, Any], probes: Path | None, templates: Path | None, review: Path | None
+) -> None:
     from evenhand.audits.text.designs import design_of, skipped
     from evenhand.audits.text.export import write_probes, write_templates
+    from evenhand.audits.text.review import write_review
 
     made = design_of(arguments)
     if probes is not None and templates is not None and probes == templates:
@@ -157,5 +164,11 @@ def _export(arguments: Mapping[str, Any], probes: Path | None, templates: Path |
         typer.echo(f"Written: {probes} ({n} probes) and {lines} (one document a line, in the same order)")
     if templates is not None:
         typer.echo(f"Written: {templates} ({write_templates(made, templates)} templates)")
+    if review is not None:
+        n = write_review(made.parts, review)
+        typer.echo(
+            f"Written: {review} ({n} versions, the least sure first). Fill in the columns decision (keep or"
+        )
+        typer.echo(f"drop) or replacement, then run the same audit with --reviewed {review}.")
     for reason, n in skipped(made).items():
         typer.echo(f"Warning: {n} text{'s' * (n != 1)} left out: {reason}.", err=True)

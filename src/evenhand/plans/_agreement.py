@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
+from evenhand.plans._edits import Edits
 from evenhand.plans._verbs import (
     AMBIGUOUS,
     MODALS,
@@ -53,29 +53,6 @@ _ALWAYS_INVERTED = word_set(
 )
 
 
-@dataclass
-class Edits:
-    """What is to change: (start, end) → new text, and what could not be decided."""
-
-    spans: dict[tuple[int, int], tuple[str, str]] = field(default_factory=dict)
-    flags: list[str] = field(default_factory=list)
-
-    def word(self, words: Words, i: int, new: str, kind: str) -> None:
-        """Replaces word i, keeping its letter case and its kind of apostrophe."""
-        old = words.words[i]
-        if "’" in old:
-            new = new.replace("'", "’")
-        if " " in old:  # tokenised text: doesn 't, does n't, doesn ' t
-            after = " " if re.search("['’] ", old) else ""
-            new = re.sub("(n['’]t)$" if re.search(" n['’]t", old, re.I) else "(['’])", rf" \1{after}", new)
-        self.spans[(words.starts[i], words.ends[i])] = (match_case(new, old), kind)
-
-    def flag(self, reason: str) -> None:
-        """Notes a reason once."""
-        if reason not in self.flags:
-            self.flags.append(reason)
-
-
 def agree(words: Words, i: int, edits: Edits, *, plural: bool) -> None:
     """Makes the verbs of the subject at word i agree with a plural (they) or singular (he, she, xe) pronoun.
 
@@ -117,7 +94,7 @@ def inverted(words: Words, i: int, edits: Edits, *, plural: bool) -> bool:
     p = i - 1
     aux = words.at(p)
     if plural and aux.endswith("'s") and aux[:-2] in _WH and not words.gap(p).strip(" \n"):
-        verb = contraction(words, i, edits)  # What's he doing? → What are they doing?
+        verb, _ = contraction(words, i, edits)  # What's he doing? → What are they doing?
         start, end = words.starts[p], words.ends[p]
         edits.spans[(start + len(aux) - 2, end)] = (match_case(f" {verb}", words.words[p][-1] * 2), "verb")
         return True
@@ -351,8 +328,8 @@ _AFTER_DONE = (
 )
 
 
-def contraction(words: Words, i: int, edits: Edits) -> str:
-    """What "'s" after a pronoun stands for: "are" (he's tired) or "have" (he's been).
+def contraction(words: Words, i: int, edits: Edits) -> tuple[str, float]:
+    """What "'s" after a pronoun stands for, and how sure that is: "are" (he's tired) or "have" (he's been).
 
     A past participle in -ed can be either; its neighbours decide, and where they do not, the row is flagged.
     """
@@ -360,6 +337,8 @@ def contraction(words: Words, i: int, edits: Edits) -> str:
     while is_adverb(words.at(j)) and words.sentence[j] == words.sentence[i]:
         j += 1
     nxt = words.at(j)
+    if words.at(j - 1) in ("himself", "herself") and nxt == "to":
+        return "have", _CLEAR  # she's only herself to blame
     if nxt in (
         "been",
         "got",
@@ -374,19 +353,24 @@ def contraction(words: Words, i: int, edits: Edits) -> str:
         "said",
         "come",
     ):
-        return "have" if nxt not in ("seen", "taken", "given", "made") or _has_object(words, j) else "are"
+        alone = nxt in ("seen", "taken", "given", "made") and not _has_object(words, j)
+        return ("are" if alone else "have"), _CLEAR
     if nxt == "done" and not words.gap(j).strip(" \n") and words.at(j + 1) not in _AFTER_DONE | {""}:
-        return "have"
+        return "have", _CLEAR
     if nxt in _STATES and not _has_object(words, j):
-        return "are"
+        return "are", _CLEAR
     if nxt in PARTICIPLES or (nxt.endswith("ed") and len(nxt) > 3 and is_past(nxt)):
         if _has_object(words, j):
-            return "have"
+            return "have", _CLEAR
         if words.at(j + 1) == "by" or nxt in _STATES:
-            return "are"
-        edits.flag(f"'{words.low[i]} {nxt}': is it 'is' or 'has'?")
-        return "have" if words.at(j + 1) in ("for", "since", "here", "there", "to") else "are"
-    return "are"
+            return "are", _CLEAR
+        edits.flag(f"'{words.low[i]} {nxt}': is it 'is' or 'has'?", sure=1)
+        return ("have" if words.at(j + 1) in ("for", "since", "here", "there", "to") else "are"), _OPEN
+    return "are", _CLEAR
+
+
+_CLEAR, _OPEN = 0.99, 0.7
+"""How sure "is" or "has" is, where its neighbours tell and where they do not."""
 
 
 def _has_object(words: Words, j: int) -> bool:
@@ -394,8 +378,14 @@ def _has_object(words: Words, j: int) -> bool:
     return (
         j + 1 < len(words)
         and not words.gap(j).strip(" \n")
-        and (following in DETERMINERS | OBJECTS | _THINGS or _is_named(words, j))
+        and (following in DETERMINERS | OBJECTS | _THINGS or _is_plural(following) or _is_named(words, j))
     )
+
+
+def _is_plural(low: str) -> bool:
+    """Whether a word looks like a plural noun: "he's run marathons"."""
+    base = to_base(low)
+    return base is not None and base not in SURE and len(low) > 3
 
 
 _THINGS = word_set("here since there something anything nothing everything someone anyone")

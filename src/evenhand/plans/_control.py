@@ -32,9 +32,8 @@ def without(template: str) -> tuple[str | None, str]:
         rest = following if isinstance(following, str) else ""
         if p.form in _NOUNS:
             word = _NOUNS[p.form]
-            out = _join(
-                out, word.upper() if p.case == "upper" else match_case(word, p.like if p.case else "x")
-            )
+            shown = word.upper() if p.case == "upper" else match_case(word, p.like if p.case else "x")
+            out = _repair(out, shown) + shown if p.lower else _join(out, shown)
             continue
         if p.key in ("name", "person", "pronoun"):
             return None, "a name cannot be taken out"
@@ -54,6 +53,8 @@ def _starts(out: str) -> bool:
 
 
 def _capital_after(out: str, rest: str, slot: Slot) -> str:
+    if slot.lower:
+        return rest
     return (
         rest[:1].upper() + rest[1:] if _starts(out) or (slot.case == "capital" and not out.strip()) else rest
     )

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from evenhand._errors import UsageError
-from evenhand.plans._agreement import Edits, agree, contraction, coordinate
+from evenhand.plans._agreement import agree, contraction, coordinate
+from evenhand.plans._edits import Edits
 from evenhand.plans._her import belongs
 from evenhand.plans._roles import stands_alone
 from evenhand.plans._verbs import PARTICIPLES, SURE, is_past, to_base
@@ -261,13 +262,15 @@ def _change_one(
     if any(r.startswith("contraction") for r in role):
         _change_contraction(words, i, next(iter(role))[len("contraction") :], target, edits, was_plural)
         return
+    sure = None
     if role == {"object", "determiner"}:
-        chosen = "determiner" if belongs(words, i, edits) else "object"
+        belonging, sure = belongs(words, i, edits)
+        chosen = "determiner" if belonging else "object"
     elif role == {"determiner", "possessive"}:
         chosen = "possessive" if stands_alone(words, i, edits) else "determiner"
     else:
         chosen = next(r for r in FORMS if r in role)
-    edits.word(words, i, target.form(chosen), "pronoun")
+    edits.word(words, i, target.form(chosen), "pronoun", sure=sure)
     if chosen == "subject" and was_plural != target.plural:
         agree(words, i, edits, plural=target.plural)
 
@@ -275,15 +278,16 @@ def _change_one(
 def _change_contraction(
     words: Words, i: int, ending: str, target: PronounSet, edits: Edits, was_plural: bool
 ) -> None:
-    new = ending
+    new, sure = ending, None
     if was_plural and not target.plural:
         new = {"'re": "'s", "'ve": "'s"}.get(ending, ending)
         if ending == "'ve" and not _perfect(words, i):
             edits.word(words, i, f"{target.subject} has", "pronoun")
             return
     elif target.plural and not was_plural and ending == "'s":
-        new = "'re" if contraction(words, i, edits) == "are" else "'ve"
-    edits.word(words, i, target.subject + new, "pronoun")
+        verb, sure = contraction(words, i, edits)
+        new = "'re" if verb == "are" else "'ve"
+    edits.word(words, i, target.subject + new, "pronoun", sure=sure)
     if was_plural != target.plural:
         coordinate(words, i, edits, plural=target.plural, base_chain=ending in ("'s", "'re", "'ve"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from evenhand.plans._verbs import is_past
+from evenhand.plans._verbs import MODALS, SURE, TO_PLURAL, TO_SINGULAR, is_past
 from evenhand.plans._words import word_set
 
 PEOPLE = word_set(
@@ -55,6 +55,11 @@ _WHOM = word_set(
     "i he she they we you who i'm he's she's they're we're you're who's everyone someone anyone nobody "
     "everybody somebody him her them me us"
 )
+_VERBS = (
+    SURE | MODALS | frozenset((*TO_PLURAL, *TO_SINGULAR)) | word_set("need live work love face play talk")
+)
+_TITLED = word_set("man men boy boys girl girls woman women guy guys")
+_DETERMINERS = word_set("the a an this that these those all some many most no both two every each any")
 _WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
@@ -77,6 +82,8 @@ def refers_to_people(text: str, start: int, end: int, form: str) -> bool:
     low = text[start:end].lower()
     after = _following(text, end)
     alone = not after or after[0] in _NOT_AFTER or is_past(after[0])
+    if low in _TITLED and text[start : start + 2].istitle() and _follows_a_name(text, start):
+        return False
     if form in ("noun_plural", "") or (form == "noun" and (alone or low in _ALWAYS)):
         return not (
             text[start].isupper() and low in ("lady", "ladies", "lord") and _mid_sentence(text, start)
@@ -92,7 +99,7 @@ def refers_to_people(text: str, start: int, end: int, form: str) -> bool:
         return False
     subject = [w for w in before if w not in _BE or w in _WHOM]
     named = re.search(r"(?:\A|\s)[A-Z][a-z]+ (?:is|was|became)(?: \w+)?\s+\Z", text[:start])
-    return bool(subject) and (subject[-1] in _WHOM | PEOPLE or named is not None)
+    return bool(subject) and (subject[-1] in _WHOM or _personal(subject[-1]) or named is not None)
 
 
 _BEING = re.compile(
@@ -117,8 +124,39 @@ def is_said_of(before: str, after: str) -> bool:
     return alone and _BEING.search(before[-60:]) is not None
 
 
+def is_had_by_somebody(text: str, start: int, end: int) -> bool:
+    """Whether a condition at ``text[start:end]`` is somebody's: she has autism, a man with epilepsy; not
+    "autism research", "a link with autism".
+
+    >>> [
+    ...     is_had_by_somebody(t, t.index("autism"), t.index("autism") + 6)
+    ...     for t in (
+    ...         "My son has autism.",
+    ...         "A boy with autism sang.",
+    ...         "A link with autism",
+    ...         "has autism costs",
+    ...     )
+    ... ]
+    [True, True, False, False]
+    """
+    before = [w.lower().replace("’", "'") for w in _WORDS.findall(text[max(0, start - 60) : start])][-5:]
+    if not before or not re.search(r"(?i)\b(?:has|have|had|having|with)\s+\Z", text[:start]):
+        return False
+    after = _following(text, end)
+    if after and after[0] not in _NOT_AFTER | _VERBS and not is_past(after[0]):
+        return False
+    named = re.search(r"(?:\A|[\s(])[A-Z][a-z]+ (?:also |still )?(?:has|had)\s+\Z", text[:start])
+    return named is not None or any(w in _WHOM or _personal(w) for w in before[:-1])
+
+
+def _follows_a_name(text: str, start: int) -> bool:
+    """Whether the word before has a capital, too, and is no article: Iron Man, Mega Man."""
+    before = re.search(r"([A-Z][\w-]*)\s+\Z", text[max(0, start - 40) : start])
+    return before is not None and before.group(1).lower() not in _DETERMINERS
+
+
 def _mid_sentence(text: str, start: int) -> bool:
-    return bool(re.search(r"[\w,]\s+\Z", text[:start]))
+    return bool(re.search(r"[\w,]\s+\(?\Z", text[:start]))
 
 
 def _following(text: str, end: int) -> list[str]:

@@ -6,9 +6,10 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 
 from evenhand._errors import UsageError
-from evenhand.plans._agreement import Edits
+from evenhand.plans._edits import GENDERED, SURE, Edits
 from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
 from evenhand.plans._titles import called, change_titles, everyones_titles
 from evenhand.plans._words import Words, article, match_case, word_set, words_of
@@ -19,7 +20,8 @@ from evenhand.terms import terms
 class Change:
     """One changed stretch: ``text[start:end]`` of the original was `before` and became `after`.
 
-    `kind` is "name", "pronoun", "verb", "article", "title" or "term".
+    `kind` is "name", "pronoun", "verb", "article", "title" or "term"; `confidence`, in [0, 1], the chance
+    that this change is right (docs/explanation/rewriting.md says how often it was).
     """
 
     start: int
@@ -27,6 +29,7 @@ class Change:
     before: str
     after: str
     kind: str
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,11 +40,15 @@ class Rewrite:
         text: the new text.
         changes: what was changed, in order of place.
         flags: what could not be decided, in words; empty where the rewriting is believed to be right.
+        confidence: the chance, in [0, 1], that all of it is right: those of the changes, multiplied, and a
+            tenth less for every doubt that nothing measures (whose "he" is it?). 1 where nothing was to
+            change.
     """
 
     text: str
     changes: tuple[Change, ...] = ()
     flags: tuple[str, ...] = ()
+    confidence: float = 1.0
 
 
 def rewrite(
@@ -114,10 +121,14 @@ def apply_edits(text: str, edits: Edits) -> Rewrite:
         if start < at or new == old:
             continue
         parts += [text[at:start], new]
-        changes.append(Change(start=start, end=end, before=old, after=new, kind=kind))
+        sure = edits.sure.get((start, end), SURE[kind])
+        changes.append(Change(start=start, end=end, before=old, after=new, kind=kind, confidence=sure))
         at = end
     parts.append(text[at:])
-    return Rewrite(text="".join(parts), changes=tuple(changes), flags=tuple(edits.flags))
+    confidence = prod([c.confidence for c in changes]) * prod(edits.flags.values())
+    return Rewrite(
+        text="".join(parts), changes=tuple(changes), flags=tuple(edits.flags), confidence=confidence
+    )
 
 
 def name_places(words: Words, name: str) -> list[tuple[int, int, str]]:
@@ -277,4 +288,6 @@ def flag_gendered_nouns(words: Words, source: str | None, target: PronounSet, ed
             changed = (words.starts[i], words.ends[i]) in edits.spans
             if changed or rank_in_a_name(words, i):
                 continue
-            edits.flag(f"'{words.words[i]}' is gendered and was kept: the person, or somebody else?")
+            edits.flag(
+                f"'{words.words[i]}' is gendered and was kept: the person, or somebody else?", sure=GENDERED
+            )

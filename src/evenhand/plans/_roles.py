@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from evenhand.plans._agreement import CONJUNCTIONS, DETERMINERS, OBJECTS, PREPOSITIONS, SUBJECTS, Edits
+from evenhand.plans._agreement import CONJUNCTIONS, DETERMINERS, OBJECTS, PREPOSITIONS, SUBJECTS
+from evenhand.plans._edits import Edits
 from evenhand.plans._verbs import (
     AMBIGUOUS,
     MODALS,

@@ -10,17 +10,17 @@ from functools import cached_property
 import numpy as np
 
 from evenhand._errors import UsageError
-from evenhand.plans._agreement import Edits
+from evenhand.plans._edits import DOUBT, Edits
 from evenhand.plans._pronouns import FORMS as PRONOUN_FORMS
 from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
 from evenhand.plans._reference import is_said_of
-from evenhand.plans._rewriting import apply_edits, article_like, flag_gendered_nouns
+from evenhand.plans._rewriting import Rewrite, apply_edits, article_like, flag_gendered_nouns
 from evenhand.plans._titles import called, change_titles
 from evenhand.plans._words import SLOT_FIRST, match_case, words_of
 from evenhand.plans.grid import Block
 from evenhand.terms import Terms
 
-SLOT = re.compile(r"\{\{|\}\}|\{([^\W\d][\w ]*?)(?:[.:]([\w ]+?))??(:upper)?\}")
+SLOT = re.compile(r"\{\{|\}\}|\{([^\W\d][\w ]*?)(?:[.:]([\w ]+?))??(:upper|:lower)?\}")
 _ARTICLE = re.compile(r"(?<![^\W_])(a/an|an?)(?=[ \n\"“'‘(*_]+\Z)", re.I)
 PERSON_KEYS = ("name", "person", "term", "noun phrase")
 _MARKS = re.compile("[\ufdd0-\ufdef]")
@@ -32,16 +32,20 @@ class Slot:
 
     ``{race:upper}`` is in capitals. ``{RACE}`` is so only in a text that is (``MANY {RACE} FRIENDS``):
     placeholders are often written in capitals, and nobody means “many BLACK friends” by it.
+    ``{race:lower}`` has no capital where a sentence begins: “old people rock”.
     """
 
     key: str
     form: str | None
     like: str
+    lower: bool = False
 
     def __str__(self) -> str:
         """As it is written in a template."""
         form = f":{self.form}" if self.form else ""
-        return f"{{{self.key}{form}:upper}}" if self.case == "upper" else f"{{{self.like}{form}}}"
+        if self.case == "upper":
+            return f"{{{self.key}{form}:upper}}"
+        return f"{{{self.like}{form}{':lower' if self.lower else ''}}}"
 
     @property
     def case(self) -> str:
@@ -69,9 +73,10 @@ def parse_slots(template: str) -> list[str | Slot]:
             literal.append(m.group()[0])
             continue
         like = m.group(1)
-        if m.group(3) or like.isupper():
-            like = like.upper() if m.group(3) or shouts else like.lower()
-        parts += ["".join(literal), Slot(like.lower(), (m.group(2) or "").lower() or None, like)]
+        upper, lower = (m.group(3) == case for case in (":upper", ":lower"))
+        if upper or like.isupper():
+            like = like.upper() if upper or shouts else like.lower()
+        parts += ["".join(literal), Slot(like.lower(), (m.group(2) or "").lower() or None, like, lower)]
         literal = []
     literal.append(template[at:])
     parts.append("".join(literal))
@@ -222,7 +227,8 @@ def compile_template(
         rows = members[fits[members]]
         if not len(rows):
             continue
-        wording, reasons = _with_pronouns(marked, target, follow=follow) if with_pronouns else (marked, ())
+        made = _with_pronouns(marked, target, follow=follow) if with_pronouns else Rewrite(text=marked)
+        wording = made.text
         key = tuple(rows.tolist())
         columns = []
         for mark in _MARKS.findall(wording):
@@ -238,7 +244,8 @@ def compile_template(
                 columns=tuple(columns),
                 rows=rows.astype(np.int32),
                 form=forms.code(form),
-                flag=flags.code("; ".join([*([flag] if flag else []), *reasons])),
+                flag=flags.code("; ".join([*([flag] if flag else []), *made.flags])),
+                confidence=made.confidence * (DOUBT if flag else 1),
             )
         )
     return blocks
@@ -292,7 +299,7 @@ def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]
         m = _ARTICLE.search(out[-1]) if out else None
         if m:
             out[-1:] = [out[-1][: m.start()], mark((p, False, m.group()[:1])), out[-1][m.end() :]]
-        out.append(mark((p, starts_sentence(before), "")))
+        out.append(mark((p, starts_sentence(before) and not p.lower, "")))
     return "".join(out), slots
 
 
@@ -312,11 +319,11 @@ def _fitting(
     return fits
 
 
-def _with_pronouns(marked: str, target: PronounSet | None, *, follow: bool) -> tuple[str, tuple[str, ...]]:
-    """The marked text with the person's pronouns, and the flags of that rewriting."""
+def _with_pronouns(marked: str, target: PronounSet | None, *, follow: bool) -> Rewrite:
+    """The marked text with the person's pronouns."""
     if target is None:
         if follow:
-            return marked, ()
+            return Rewrite(text=marked)
         target = pronoun_set("they")
     words, edits = words_of(marked), Edits()
     anchor = next((i for i, w in enumerate(words.words) if _MARKS.search(w)), None)
@@ -326,5 +333,4 @@ def _with_pronouns(marked: str, target: PronounSet | None, *, follow: bool) -> t
         marks = [i for i, w in enumerate(words.words) if _MARKS.search(w)]
         names = called(words, marks, {words.low[i].removesuffix("'s") for i in marks})
         change_titles(words, target, edits, source=source, names=names)
-    result = apply_edits(marked, edits)
-    return result.text, result.flags
+    return apply_edits(marked, edits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from evenhand.plans._agreement import Edits
+from evenhand.plans._edits import Edits
 from evenhand.plans._pronouns import PronounSet, pronoun_set
 from evenhand.plans._words import SLOT_FIRST, SLOT_LAST, Words, match_case, word_set
 

@@ -27,6 +27,7 @@ class Block:
         rows: the term of each row, -1 for a control.
         role: VARIANT or CONTROL.
         form, flag: numbers into the grid's `forms` and `flags`, -1 for none.
+        confidence: the chance, in [0, 1], that the rewriting is right.
     """
 
     text: int
@@ -36,6 +37,7 @@ class Block:
     role: int = VARIANT
     form: int = -1
     flag: int = -1
+    confidence: float = 1.0
 
     def __len__(self) -> int:
         return len(self.rows)

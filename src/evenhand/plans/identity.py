@@ -12,8 +12,8 @@ import numpy as np
 
 from evenhand._errors import UsageError
 from evenhand._model import Factor
-from evenhand.plans._reference import PEOPLE, refers_to_people
-from evenhand.plans._slots import SLOT, Slot, escape
+from evenhand.plans._reference import PEOPLE, is_had_by_somebody, refers_to_people
+from evenhand.plans._slots import SLOT, Slot, escape, starts_sentence
 from evenhand.plans._verbs import SURE, is_past
 from evenhand.plans._words import word_set
 from evenhand.plans.grid import Skipped
@@ -147,18 +147,28 @@ def _surfaces(terms: Terms, categories: Sequence[str]) -> Iterator[tuple[str, st
             surface = terms.forms[form][i] if form in terms.forms else None
             if surface:
                 yield surface, category or "term", form
-    if "predicate" in terms.forms:  # in a wheelchair; the others look like the adjective
-        forms = [*forms, "predicate"]
-        for i, surface in enumerate(terms.forms["predicate"]):
-            category = next((c for c in categories if terms.level(c, i) is not None), None)
-            if surface and surface.startswith("in ") and category is not None:
-                yield surface, category, "predicate"
-    for form in forms:
-        for i, alternatives in enumerate(terms.forms.get(f"seen_{form}", ())):
+    yield from _of_own_frames(terms, categories, forms)
+
+
+def _of_own_frames(
+    terms: Terms, categories: Sequence[str], forms: Sequence[str]
+) -> Iterator[tuple[str, str, str]]:
+    """What is said of somebody in a frame of its own (in a wheelchair, has autism), and other spellings."""
+    own = [
+        (form, cells, begins)
+        for form, begins in (("predicate", "in "), ("condition", ""))  # other predicates look like adjectives
+        if (cells := terms.forms.get(form))
+    ]
+    seen = [
+        (form, terms.forms.get(f"seen_{form}", ()), "") for form in [*forms, *(form for form, _, _ in own)]
+    ]
+    for form, cells, begins in [*own, *seen]:
+        for i, alternatives in enumerate(cells):
             category = next((c for c in categories if terms.level(c, i) is not None), None)
             if alternatives and category is not None:
                 for surface in alternatives.split("|"):
-                    yield surface, category, form
+                    if surface.startswith(begins):
+                        yield surface, category, form
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -205,8 +215,11 @@ def placeholder(
             continue
         form, flag = _form_here(text, f)
         surface = text[f.start : f.end]
-        if people:  # a pole is no Pole
-            lower = f.category == "nationality" and surface.islower()
+        if form == "condition" and not is_had_by_somebody(text, f.start, f.end):
+            continue
+        if people and form != "condition":  # a pole is no Pole
+            plural = form == "noun_plural" and surface not in ("poles", "swedes")
+            lower = f.category == "nationality" and surface.islower() and not plural
             if not refers_to_people(text, f.start, f.end, "adjective" if lower else form):
                 continue
         key = f.category
@@ -214,7 +227,8 @@ def placeholder(
             key = key.upper()
         elif surface[:1].isupper() and not _proper(finder, surface):
             key = key.capitalize()
-        out += [escape(text[at : f.start]), str(Slot(f.category, form or None, key))]
+        lower = surface.islower() and starts_sentence(text[max(0, f.start - 400) : f.start])
+        out += [escape(text[at : f.start]), str(Slot(f.category, form or None, key, lower))]
         at = f.end
         kept.append(Found(f.start, f.end, f.category, form))
         if flag and flag not in flags:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 
 from evenhand._errors import UsageError
 from evenhand._model import Factor
-from evenhand.plans._agreement import Edits
+from evenhand.plans._edits import Edits
 from evenhand.plans._pronouns import PronounSet, change_pronouns, gender_of, pronoun_set, swap_pronouns
 from evenhand.plans._rewriting import Rewrite, apply_edits, article_like, rank_in_a_name
 from evenhand.plans._titles import change_titles, swap_titles
@@ -79,7 +79,7 @@ def swap_gender(text: str, gender: str, pairs: Terms | None = None, *, mode: Mod
         if len({*genders, *_pronoun_genders(words)}) > 1:
             edits.flag("the text mentions men and women; the first is taken for the person")
         if person_gender(words, lexicon) in (gender, None):
-            return Rewrite(text=text, flags=tuple(edits.flags))
+            return apply_edits(text, edits)
         to = {"male": "female", "female": "male"}
         if mode == "person":
             _change_person(words, pronoun_set(_SETS[gender]), edits)

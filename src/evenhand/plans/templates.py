@@ -266,8 +266,8 @@ def templates(
     category) from identity terms; ``{pronoun.subject}``, ``.object``, ``.determiner``, ``.possessive``,
     ``.reflexive`` follow the gender of the name, with verbs in agreement (write the sentence as for "he");
     any other slot takes its words from `values`. "a" or "an" before a slot is repaired; ``{Slot}`` begins
-    with a capital, ``{slot:upper}`` is in capitals, and so is ``{SLOT}`` where the whole text is; elsewhere
-    ``{SLOT}`` is ``{slot}``.
+    with a capital, ``{slot:lower}`` with none even where a sentence begins, ``{slot:upper}`` is in capitals,
+    and so is ``{SLOT}`` where the whole text is; elsewhere ``{SLOT}`` is ``{slot}``.
 
     Args:
         source: name, path or sentences.

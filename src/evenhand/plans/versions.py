@@ -53,6 +53,7 @@ def version_grid(
                     columns=(),
                     rows=np.array([code], dtype=np.int32),
                     flag=flags.code("; ".join(version.flags)),
+                    confidence=version.confidence,
                 )
             )
         keep.append(i)

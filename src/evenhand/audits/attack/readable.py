@@ -18,7 +18,7 @@ from evenhand.embeddings._matrix import Matrix, Vectors
 from evenhand.embeddings.dictionary import Pools
 from evenhand.embeddings.directions import loaded
 from evenhand.embeddings.fluency import Contexts
-from evenhand.plans._agreement import Edits
+from evenhand.plans._edits import Edits
 from evenhand.plans._pronouns import gender_of, swap_pronouns
 from evenhand.plans._words import words_of
 from evenhand.plans.alter import Site

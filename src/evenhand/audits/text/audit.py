@@ -59,6 +59,7 @@ def audit_text(
     person_column: str | None = None,
     mode: Mode = "swap",
     flagged: Flagged = "keep",
+    reviewed: str | os.PathLike[str] | None = None,
     text_column: str | None = None,
     most_texts: int | None = None,
     strata: str | None = None,
@@ -106,6 +107,8 @@ def audit_text(
             person (only the person's words) or collapse (all become one gender).
         flagged: what becomes of texts of which some version is flagged: keep, drop or only. The page has the
             estimates with and without them.
+        reviewed: a review sheet that a person has filled in. What they kept or wrote anew is flagged no more;
+            a text of which they dropped a version is left out.
         text_column: column with the texts, where they are a table.
         most_texts: an even random sample of so many texts, of those that can be used.
         strata: column that classes the texts, e.g. by sentiment. Used where present.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from dataclasses import replace as replaced
 from typing import Any, TypeAlias
 
@@ -15,6 +15,7 @@ from evenhand._errors import UsageError
 from evenhand._labels import attributes_of, crossed
 from evenhand._model import Factor, Plan, Probes
 from evenhand.audits.text.parts import REST, Part, Wanted, civil_parts, parts_of, with_or_without_flags
+from evenhand.audits.text.review import reviewed
 from evenhand.audits.text.sources import CivilComments, source_of
 from evenhand.plans.drawing import Sample
 from evenhand.plans.templates import Templates
@@ -28,10 +29,17 @@ TermsGiven: TypeAlias = str | os.PathLike[str] | Terms | Sequence[str | os.PathL
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """All grids of an audit, asked one after the other; `noticed`: what reading the texts brought up."""
+    """All grids of an audit, asked one after the other.
+
+    Args:
+        parts: the grids.
+        noticed: what reading the texts brought up.
+        decided: what a person's review did → how many versions (or, dropped, texts).
+    """
 
     parts: tuple[Part, ...]
     noticed: tuple[str, ...] = ()
+    decided: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return sum(len(part.grid) for part in self.parts)
@@ -116,8 +124,9 @@ def design(source: Texts | Templates | CivilComments, terms: TermsGiven, wanted:
             {f: a for f, a in part.attributes.items() if f.removesuffix(REST) in groups} for part in parts
         ]
         parts = [replaced(part, attributes=mine) for part, mine in zip(parts, kept, strict=True) if mine]
+    parts, decided = (parts, {}) if wanted.reviewed is None else reviewed(parts, wanted.reviewed)
     parts = [with_or_without_flags(part, wanted.flagged) for part in parts]
-    return Design(parts=tuple(_told_apart(parts)), noticed=noticed)
+    return Design(parts=tuple(_told_apart(parts)), noticed=noticed, decided=decided)
 
 
 def _with_crossings(terms: Terms, wanted: Mapping[str, tuple[str, ...]]) -> Terms:

@@ -35,6 +35,9 @@ def note_texts(made: Design, traits: Traits, analysis: Analysis) -> None:
     _note_language(set(made.bases), analysis)
     if made.noticed:
         analysis.note("texts-noticed", " ".join(made.noticed), warning=True)
+    if made.decided:
+        said = ", ".join(f"{n} {what}" for what, n in made.decided.items())
+        analysis.note("reviewed", f"A person's review of the rewritten versions was followed: {said}.")
     for reason, n in skipped(made).items():
         control = reason.startswith("no control")
         what = f"{n} text{'s' * (n != 1)}{'' if control else ' left out'}"

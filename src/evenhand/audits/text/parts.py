@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replaced
@@ -60,6 +61,7 @@ class Wanted:
         control: also ask the text without the term, where it stays grammatical.
         mode: what becomes of men and women in one text, where the terms are gendered pairs.
         flagged: what becomes of texts of which some version is flagged.
+        reviewed: the sheet in which a person said what becomes of versions.
         sample: how many of the texts that can be used are.
     """
 
@@ -69,6 +71,7 @@ class Wanted:
     control: bool = True
     mode: Mode = "swap"
     flagged: Flagged = "keep"
+    reviewed: str | os.PathLike[str] | None = None
     sample: Sample = EVERY
 
     def name_in(self, source: Texts) -> str | list[str | None] | None:
@@ -280,16 +283,20 @@ def with_or_without_flags(part: Part, flagged: Flagged) -> Part:
     if flagged == "keep":
         return part
     kept = [i for i in range(len(part.grid.texts)) if (i in doubtful) == (flagged == "only")]
-    if not kept:
-        said = "every" if flagged == "drop" else "no"
-        raise UsageError(
-            "no-texts-left",
-            f"{said} text has a version that is flagged",
-            given=f"flagged={flagged!r}, {part.name}",
-        )
-    place = {old: new for new, old in enumerate(kept)}
     what = "has a flagged version" if flagged == "drop" else "has no flagged version"
-    left = [Skipped(text=t, reason=what) for i, t in enumerate(part.grid.texts) if i not in place]
+    return with_texts(part, kept, what, given=f"flagged={flagged!r}, {part.name}")
+
+
+def with_texts(part: Part, kept: Sequence[int], reason: str, *, given: str) -> Part:
+    """The part with some of its texts only; `reason`: of the others; `given`: what asked for it.
+
+    Raises:
+        UsageError: no text is left.
+    """
+    if not kept:
+        raise UsageError("no-texts-left", f"no text is left: every one {reason}", given=given)
+    place = {old: new for new, old in enumerate(kept)}
+    left = [Skipped(text=t, reason=reason) for i, t in enumerate(part.grid.texts) if i not in place]
     grid = replaced(
         part.grid,
         texts=tuple(part.grid.texts[i] for i in kept),
