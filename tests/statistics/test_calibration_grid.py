@@ -22,6 +22,7 @@ def unknown(world: World, runs: int, seed: int) -> list[str]:
     return [str(failure) for failure in found if failure.kind not in world.known]
 
 
+@pytest.mark.timeout(900)  # a busy machine takes its time
 @pytest.mark.parametrize("world", [w for w in WORLDS if w.quick], ids=lambda w: w.name)
 def test_verdicts_keep_their_promise_quick(world: World) -> None:
     """Coverage, false verdicts by family and headline, and power are within two Monte-Carlo errors of the target."""

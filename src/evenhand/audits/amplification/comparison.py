@@ -118,8 +118,8 @@ def _note_who_is_named(prepared: Matched, outputs: Corpus, analysis: Analysis) -
         analysis.note(
             "named-otherwise",
             f"Of the rows that name a group {prepared.groups[g]} has {100 * after[g]:.0f} % in the outputs"
-            f" and {100 * before[g]:.0f} % in the training data. Whether that is right cannot be judged without"
-            " the truth of the outputs' images: truth= (--truth).",
+            f" and {100 * before[g]:.0f} % in the training data. Whether that is right cannot be judged"
+            " without the truth of the outputs' images: truth= (--truth).",
             warning=True,
         )
 

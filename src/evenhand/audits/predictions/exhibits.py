@@ -217,8 +217,8 @@ def _add_curves(
         impact,
         columns=(*IMPACT, "group"),
         note=f"Selection rate of the group ÷ that of {reference} at every threshold, with a"
-        f" {100 * level:.0f} % simultaneous band (made on the log scale; the drawing cuts it at 0.25 and 4). Rules at 0.8, 1 and"
-        " 1.25. Thresholds with under 5 expected in a group are left out.",
+        f" {100 * level:.0f} % simultaneous band (made on the log scale; the drawing cuts it at 0.25 and"
+        " 4). Rules at 0.8, 1 and 1.25. Thresholds with under 5 expected in a group are left out.",
         chart="band",
         encode={**band, "rules": [0.8, 1.0, 1.25]},
     )

@@ -290,8 +290,9 @@ def _frontier(one: Scored, two: Scored, declared: Declared, analysis: Analysis) 
         f"Accuracy, selection and parity by {attribute}",
         rows,
         note="At each share selected: accuracy with one threshold for all, and with one per group that makes"
-        f" selection rates equal. Chosen on the first half, reported on the second; {100 * declared.level:.0f} %"
-        " band over all of it (Wilson, Bonferroni). The impact ratio is the lowest rate ÷ the highest.",
+        f" selection rates equal. Chosen on the first half, reported on the second;"
+        f" {100 * declared.level:.0f} % band over all of it (Wilson, Bonferroni). The impact ratio is the"
+        " lowest rate ÷ the highest.",
         chart="line",
         encode={"x": "share selected", "y": "accuracy", "low": "low", "high": "high", "color": "policy"},
     )
