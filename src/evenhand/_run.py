@@ -19,7 +19,7 @@ from evenhand._errors import BudgetSpent, UsageError
 from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject, layers, traits_of
 from evenhand._store import Journal
 from evenhand.subjects.cached import Cached, Reused
-from evenhand.subjects.spread import Spread
+from evenhand.subjects.spread import Scattered
 from evenhand.subjects.wrappers import Arrivals, Batched, Budgeted, Streaming, Transient, gather, left_of
 
 Progress = Callable[[int, int], None]
@@ -132,7 +132,7 @@ def _asking(
     subject: Subject, journal: Journal | None, batch_size: int, repeat: int, asks: bool, reused: Reused
 ) -> Streaming:
     """How it is asked: in batches, what a journal knows not at all; or by workers, who see to both."""
-    if isinstance(subject, Spread):
+    if isinstance(subject, Scattered):
         return subject.repetition(repeat, reused)
     batched = Batched(subject=subject, size=batch_size)
     if journal is None:

@@ -80,14 +80,14 @@ EXTRAS: dict[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Named:
+class ByName:
     """A subject by its name, with the options of its factory: it can be made anywhere."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
-def subject(spec: str | Callable[..., Any] | Subject | Named, **options: Any) -> Subject:
+def subject(spec: str | Callable[..., Any] | Subject | ByName, **options: Any) -> Subject:
     """A subject from a name, a ``"module:attr"``, a Subject, or any plain callable.
 
     Args:
@@ -103,7 +103,7 @@ def subject(spec: str | Callable[..., Any] | Subject | Named, **options: Any) ->
     >>> subject(lambda texts: [len(t) for t in texts], id="length")(["ab", "abc"]).scores["score"]
     array([2., 3.])
     """
-    if isinstance(spec, Named):
+    if isinstance(spec, ByName):
         return subject(spec.name, **spec.options)
     if not isinstance(spec, str):
         if hasattr(spec, "id") and not options:
@@ -122,7 +122,7 @@ def subject(spec: str | Callable[..., Any] | Subject | Named, **options: Any) ->
     )
 
 
-def versioned(spec: str | Callable[..., Any] | Subject | Named, version: str | None) -> Subject:
+def versioned(spec: str | Callable[..., Any] | Subject | ByName, version: str | None) -> Subject:
     """The subject of `subject`, with the version of its model, if one is declared, in its id."""
     chosen = subject(spec)
     if version is None:
@@ -182,9 +182,9 @@ __all__ = [
     "SUBJECTS",
     "Batched",
     "Budgeted",
+    "ByName",
     "Cached",
     "Limited",
-    "Named",
     "Retrying",
     "from_callable",
     "from_path",

@@ -81,7 +81,7 @@ class Answered:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spread:
+class Scattered:
     """Asks where the workers of an engine are; see `spread`.
 
     Args:
@@ -100,7 +100,7 @@ class Spread:
     def id(self) -> str:
         return self.subject.id
 
-    def repetition(self, repeat: int, reused: Reused) -> Spread:
+    def repetition(self, repeat: int, reused: Reused) -> Scattered:
         """The same for one deliberate repetition, which counts what came from the journal."""
         return replace(self, repeat=repeat, reused=reused)
 
@@ -114,7 +114,7 @@ class Spread:
             BudgetSpent; EngineError: `partition-lost`, `partition-failed`, `engine-version`. What the subject
             or the journal raised where it was asked.
         """
-        work = Asking(
+        work = ShareWork(
             home=self.home,
             packed=pickle.dumps(inputs),
             call=uuid.uuid4().hex,
@@ -144,7 +144,7 @@ def _shares(n: int, batch: int) -> list[Share]:
 @contextlib.contextmanager
 def spread(
     subject: Subject, build: Callable[[], Subject], engine: Engine, journal: Journal | None, batch_size: int
-) -> Iterator[Spread]:
+) -> Iterator[Scattered]:
     """The subject, asked by the workers of an engine for as long as this is open.
 
     Args:
@@ -180,13 +180,13 @@ def spread(
     )
     journal.begin(token)
     try:
-        yield Spread(subject=subject, home=home, engine=engine, batch_size=batch_size)
+        yield Scattered(subject=subject, home=home, engine=engine, batch_size=batch_size)
     finally:
         _leave(token)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asking:
+class ShareWork:
     """What a worker does with a share: it asks, and sends back the scores.
 
     Args:

@@ -13,16 +13,16 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from evenhand._errors import UsageError
-from evenhand._model import Factor, Plan, Probes, Subject
+from evenhand._model import Factor, Plan, Probes, Subject, traits_of
 from evenhand._run import ask, finish
 from evenhand._store import Journal, opened
 from evenhand.audits.text.designs import Design
 from evenhand.engines import engine_of
-from evenhand.subjects import Budgeted, Limited, Named, subject, versioned
+from evenhand.subjects import Budgeted, ByName, Limited, subject, versioned
 from evenhand.subjects.batch_job import price_share
 from evenhand.subjects.long_texts import How, LongTexts
 from evenhand.subjects.service import Service
-from evenhand.subjects.spread import spread
+from evenhand.subjects.spread import Scattered, spread
 
 Asks: TypeAlias = str | Callable[..., object] | Subject
 """Whatever `subject` makes a subject of."""
@@ -86,6 +86,8 @@ def limited(given: Any, limits: Mapping[str, Any]) -> Subject:
     return within_budget(chosen, calls, money, price, per_100)
 
 
+BATCH = 10_000
+"""Probes of one step of the plan, where the subject does not want all of them at once."""
 LIMITS = ("subject_version", "rate", "long_texts", "budget", "max_cost", "price", "price_per_100")
 """Arguments of a call that limit how its subject is asked."""
 
@@ -115,7 +117,7 @@ def where_asked(
             else ("a text audit asks a model, and Daft sums rows")
         )
         raise UsageError("engine", said, given=name, expected="local, ray or ray://host:port")
-    if not isinstance(given, str | Named):
+    if not isinstance(given, str | ByName):
         raise UsageError(
             "engine-subject",
             "workers make the subject themselves, so it must have a name",
@@ -124,6 +126,13 @@ def where_asked(
         )
     build = partial(limited, given, {limit: call[limit] for limit in LIMITS})
     return spread(chosen, build, engine_of(name, call["gpu"]), journal, call["batch_size"])
+
+
+def steps_of(made: Design, asked: Subject, batch_size: int) -> tuple[int | None, int]:
+    """Probes of one step of the plan, and inputs in one call; None where workers cut the steps."""
+    if isinstance(asked, Scattered):
+        return None, batch_size
+    return (len(made), len(made)) if traits_of(asked).whole and len(made) else (BATCH, batch_size)
 
 
 def classed(made: Design, given: Asks, journal: Keeps, *, asks: bool) -> Design:

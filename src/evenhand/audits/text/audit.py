@@ -19,7 +19,7 @@ from evenhand._store import Journal, opened
 from evenhand.audits.scores.measures import checked_classes
 from evenhand.audits.scores.scale import asking_first
 from evenhand.audits.scores.sides import Question
-from evenhand.audits.text.asking import classed, limited, where_asked
+from evenhand.audits.text.asking import classed, limited, steps_of, where_asked
 from evenhand.audits.text.claims import compare_scores, first_of, grouped, ranked, scores_of
 from evenhand.audits.text.designs import TermsGiven, design_of
 from evenhand.audits.text.exhibits import add_examples
@@ -27,11 +27,7 @@ from evenhand.audits.text.notes import note_collisions, note_run, note_texts
 from evenhand.audits.text.parts import Flagged
 from evenhand.plans.pairs import Mode
 from evenhand.subjects.long_texts import How
-from evenhand.subjects.spread import Spread
 from evenhand.terms import Terms
-
-BATCH = 10_000
-"""Probes of one step of the plan, where the subject does not want all of them at once."""
 
 
 @tells_its_call(
@@ -164,13 +160,10 @@ def audit_text(
     if strata_subject is not None:
         made, strata = classed(made, strata_subject, journal, asks=not rescore), "sentiment"
     traits = traits_of(chosen)
-    step: int | None
-    step, batch_size = (len(made), len(made)) if traits.whole and len(made) else (BATCH, batch_size)
     analysis = Analysis()
     note_texts(made, traits, analysis)
     with opened(journal) as store, where_asked(chosen, store, call) as paying:
-        elsewhere = isinstance(paying, Spread)
-        step = None if elsewhere else step
+        step, batch_size = steps_of(made, paying, batch_size)
         asked = ask(
             asking_first(made.plan(step), tolerance is not None, traits, first_of(score), store is not None),
             paying,
@@ -182,7 +175,7 @@ def audit_text(
             asks=not rescore,
         )
         name, *others = names = scores_of(asked, score, classes)
-        note_collisions(made, paying, name, None if elsewhere else store, analysis, asks=not rescore)
+        note_collisions(made, paying, name, store, analysis, asks=not rescore)
         finish(store, asked)
     observations, samples = grouped(asked.observations, made, units, analysis)
     observations = ranked(observations, names, analysis) if traits.ordinal else observations
