@@ -108,7 +108,7 @@ class Scattered:
         return gather(self.arrivals(inputs), len(inputs))
 
     def arrivals(self, inputs: Sequence[Any], /) -> Arrivals:
-        """The shares, in order; a share that met the end of the budget is the last.
+        """The shares, in order. Where the budget ends, all are waited for: what they asked is paid.
 
         Raises:
             BudgetSpent; EngineError: `partition-lost`, `partition-failed`, `engine-version`. What the subject
@@ -122,13 +122,14 @@ class Scattered:
             repeat=self.repeat,
             before=self.reused.before,
         )
-        for share, found in zip(
-            shares := _shares(len(inputs), self.batch_size), self.engine.map(work, shares), strict=False
-        ):
+        shares = _shares(len(inputs), self.batch_size)
+        stopped = ""
+        for share, found in zip(shares, self.engine.map(work, shares), strict=True):
             self.reused.join(found.reused)
+            stopped = stopped or found.stopped
             yield share.start + found.rows, found.replies
-            if found.stopped:
-                raise BudgetSpent("budget-spent", found.stopped)
+        if stopped:
+            raise BudgetSpent("budget-spent", stopped)
 
 
 def _shares(n: int, batch: int) -> list[Share]:

@@ -191,7 +191,10 @@ def bin_of(p: FloatArray, low: float, high: float, bins: int) -> npt.NDArray[np.
     """The bin of equal width that each score falls into."""
     if high <= low:
         return np.zeros(len(p), dtype=np.intp)
-    return np.minimum(((p - low) * (bins / (high - low))).astype(np.intp), bins - 1)
+    spot = p - low
+    spot *= bins / (high - low)
+    found = spot.astype(np.intp)
+    return np.minimum(found, bins - 1, out=found)
 
 
 def row_terms(
@@ -361,7 +364,8 @@ def _scores(
     weight = None if made.weight is None else made.weight[rows]
     grid = made.scale.grid
     if grid is not None and groups <= MOST_TOGETHER:
-        key = made.place[rows] + np.multiply(codes, len(grid), dtype=np.intp)
+        key = np.multiply(codes, len(grid), dtype=np.intp)
+        key += made.place[rows]
         return _at_keys(key, groups, weight, grid)
     if grid is None:
         if ordered is None:
