@@ -205,7 +205,7 @@ def _absent(groups: Factor, missing: BoolArray) -> dict[str, tuple[int, int]]:
     """(rows without an outcome, all rows) of each group."""
     counted, size = groups.codes + 1, len(groups.levels) + 1
     every = np.bincount(counted, minlength=size)[1:]
-    lost = np.bincount(counted[missing], minlength=size)[1:]
+    lost = np.bincount(counted[missing], minlength=size)[1:] if missing.any() else np.zeros_like(every)
     return {level: (int(lost[i]), int(every[i])) for i, level in enumerate(groups.levels)}
 
 
