@@ -6,8 +6,9 @@ Tests run each of them at a size that measures nothing, so that they keep workin
 BENCHMARKS = {
     "amplification": "counting words and resampling images, against a plain loop and the notebook's scan",
     "attack": "neighbours and vectors, against the bare matrix product and gensim",
+    "floor": "what nothing can be cheaper than: a read, a sort, a matrix product, a subject called bare",
     "predictions": "the regression table with intervals, against one sort, holisticai and fairlearn",
-    "scale": "the engines of large data, against a bare scan, and the driver's memory as rows grow",
+    "scale": "the engines of large data against a bare scan, the driver's memory, two workers against one",
     "services": "requests a second over a loopback server, against bare aiohttp",
     "spine": "what asking costs beside the model, the journal, and the import",
     "streaming": "a table of any size, read in batches",

@@ -158,6 +158,23 @@ class Leases:
             if not wanted.isdisjoint(blob[at : at + WIDTH] for at in range(0, len(blob), WIDTH))
         ]
 
+    def turn(self, scope: str, name: str, seconds: float) -> float:
+        """When one may begin who then takes so many seconds: whoever shares the file stands in one line.
+
+        Args:
+            scope: whose rate, and of which machine since its start, whose monotonic clock is told.
+            name: of the rate.
+        """
+        with self._file.writing(durable=False) as connection:
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS turns (scope TEXT PRIMARY KEY, free REAL NOT NULL)"
+            )
+            key = f"{scope} {name}"
+            free = connection.execute("SELECT free FROM turns WHERE scope = ?", (key,)).fetchone()
+            begins = max(time.monotonic(), 0.0 if free is None else float(free[0]))
+            connection.execute("INSERT OR REPLACE INTO turns VALUES (?, ?)", (key, begins + seconds))
+        return begins
+
     def spent(self, scope: str) -> Spent:
         """What was spent, and is held by the living."""
         with self._file.writing(durable=False) as connection:

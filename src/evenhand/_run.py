@@ -19,6 +19,7 @@ from evenhand._errors import BudgetSpent, UsageError
 from evenhand._model import Factor, Observations, Plan, Probes, Replies, Subject, layers, traits_of
 from evenhand._store import Journal
 from evenhand.subjects.cached import Cached, Reused
+from evenhand.subjects.spread import Scattered
 from evenhand.subjects.wrappers import Arrivals, Batched, Budgeted, Streaming, Transient, gather, left_of
 
 Progress = Callable[[int, int], None]
@@ -93,7 +94,7 @@ def ask(
             "there is no journal whose answers could be read again",
             expected="journal= (--journal, or the --out of the run that asked)",
         )
-    columns, reused = _Columns(keep), Reused()
+    columns, reused = _Columns(keep), Reused(before=None if journal is None else journal.latest())
     stopped: str | None = None
     executor = None if traits_of(subject).batches_itself else executor
 
@@ -106,15 +107,7 @@ def ask(
         while stopped is None:
             answers = []
             for repeat in range(repeats):
-                wrapped: Streaming = Batched(subject=subject, size=batch_size)
-                if journal is not None:
-                    wrapped = Cached(
-                        subject=wrapped,
-                        journal=journal,
-                        repeat=repeat + repeats * again,
-                        asks=asks,
-                        reused=reused,
-                    )
+                wrapped = _asking(subject, journal, batch_size, repeat + repeats * again, asks, reused)
                 replies, stopped = _step(wrapped, probes.inputs, executor, batch_size, report)
                 columns.add(probes, replies, repeat if repeats > 1 else None)
                 reused.rows += len(probes)
@@ -133,6 +126,18 @@ def ask(
     return Asked(
         observations=columns.observations(), failures=columns.failures, stopped=stopped, reused=reused
     )
+
+
+def _asking(
+    subject: Subject, journal: Journal | None, batch_size: int, repeat: int, asks: bool, reused: Reused
+) -> Streaming:
+    """How it is asked: in batches, what a journal knows not at all; or by workers, who see to both."""
+    if isinstance(subject, Scattered):
+        return subject.repetition(repeat, reused)
+    batched = Batched(subject=subject, size=batch_size)
+    if journal is None:
+        return batched
+    return Cached(subject=batched, journal=journal, repeat=repeat, asks=asks, reused=reused)
 
 
 def finish(journal: Journal | None, asked: Asked) -> None:

@@ -79,9 +79,9 @@ class Spec:
         """Run the audit; `runtime` adds what no file can hold, e.g. a progress callback."""
         arguments = dict(self.arguments)
         if self.subject:
-            from evenhand.subjects import subject
+            from evenhand.subjects import ByName
 
-            arguments["subject"] = subject(arguments.get("subject", ""), **self.subject)
+            arguments["subject"] = ByName(name=arguments.get("subject", ""), options=self.subject)
         if (
             "features" in arguments and "y_pred" in arguments
         ):  # only a fitted model is asked with features, and a file can only name it

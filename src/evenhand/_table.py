@@ -154,8 +154,10 @@ def factor(table: pa.Table, name: str) -> Factor:
     if not types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     levels = [None if v is None else str(v) for v in column.dictionary.to_pylist()]
-    codes = as_numpy(column.indices.cast(pa.int64()), -1).astype(np.int32)
+    codes = as_numpy(column.indices.cast(pa.int32()), -1)
     merged = Factor.of([None if v is None or not v.strip() else v for v in levels])
+    if np.array_equal(merged.codes, np.arange(len(levels))):  # the dictionary has each level once
+        return Factor(codes, merged.levels)
     return Factor(np.append(merged.codes, -1)[codes].astype(np.int32), merged.levels)
 
 

@@ -48,7 +48,6 @@ AUDITS: dict[str, Audit] = {
         title="a live model's scores of the same texts with other names, pronouns or identity terms",
         live=True,
         forecast="evenhand.audits.text.forecast:forecast",
-        one_machine="journals, budgets and rates of calls are not kept over several machines yet",
     ),
     "scores": Audit(
         call="evenhand.audits.scores.audit:audit_scores",

@@ -20,7 +20,7 @@ GROUPS: Mapping[str, str] = {
     " margin placebos holdout replicates draws suggest_threshold fail_on policy baseline frontier pinball"
     " classes item_tolerance permutations alternative",
     "Cost, pace and what is kept": "budget rate price price_per_100 max_cost batch_size repeats journal"
-    " no_cache rescore subject_version seed parallel engine long_texts",
+    " no_cache rescore subject_version seed parallel engine gpu long_texts",
     "Where results go": "out kind html markdown csv json junit review export_templates export_probes to rows"
     " save",
 }

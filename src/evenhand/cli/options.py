@@ -94,6 +94,13 @@ NoCache: TypeAlias = Annotated[bool, Option("--no-cache", help="Keep and reuse n
 Engine: TypeAlias = Annotated[
     str | None, Option(help="Where the rows are summarised: local, daft, ray or ray://host:port.")
 ]
+AskingEngine: TypeAlias = Annotated[
+    str | None,
+    Option(
+        help="Where the subject is asked: local, ray or ray://host:port. Workers make it themselves, so it"
+        " must have a name, and keep what arrives in the one journal."
+    ),
+]
 Out: TypeAlias = Annotated[
     Path | None, Option(help="Folder for result.json, estimates.csv, report.html, audit.toml.")
 ]

@@ -106,6 +106,10 @@ def text(
         Option(help="What becomes of texts over the service's limit: error, split (at sentences) or stop."),
     ] = "error",
     rate: shared.Rate = None,
+    engine: shared.AskingEngine = None,
+    gpu: Annotated[
+        float | None, Option(help="GPUs for each worker of a cluster, or a share of one, e.g. 0.5.", min=0)
+    ] = None,
     option: shared.SubjectOptions = None,
     subject_version: shared.SubjectVersion = None,
     journal: shared.Journal = None,

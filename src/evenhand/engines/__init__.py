@@ -74,12 +74,15 @@ class Engine(Protocol):
         ...
 
 
-def engine_of(name: str) -> Engine:
+def engine_of(name: str, gpu: float | None = None) -> Engine:
     """The engine of a user's word: ``local``, ``daft``, ``ray`` or ``ray://host:port``.
 
+    Args:
+        gpu: GPUs for each worker, where there are machines to choose from.
+
     Raises:
-        UsageError: `engine` for a name that there is not; `engine-missing` where its package is not
-            installed; `engine-unreachable`.
+        UsageError: `engine` for a name that there is not, or a GPU that it cannot give; `engine-missing`
+            where its package is not installed; `engine-unreachable`.
 
     >>> type(engine_of("local")).__name__
     'Local'
@@ -95,7 +98,10 @@ def engine_of(name: str) -> Engine:
         )
     module, _, attribute = ENGINES[word].partition(":")
     made: Any = getattr(import_module(module), attribute)
-    found: Engine = made(name) if address else made()
+    if gpu is not None and word != "ray":
+        raise UsageError("engine", "this engine gives no worker a GPU", given=name, expected="ray")
+    asked = {} if gpu is None else {"gpu": gpu}
+    found: Engine = made(name, **asked) if address else made(**asked)
     return found
 
 

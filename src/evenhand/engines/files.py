@@ -27,7 +27,7 @@ STREAM_ROWS = 5_000_000
 """Parquet and Arrow files with more rows are streamed."""
 STREAM_BYTES = 1 << 29
 """Files of delimited text and JSON lines with more bytes are streamed."""
-BATCH = 1 << 17
+BATCH = 1 << 18
 BLOCK = 1 << 23
 """Bytes of text read at once."""
 PART_ROWS = 1 << 22

@@ -31,12 +31,13 @@ class Ray:
     Args:
         address: ``ray://host:port`` of its head, or None: the cluster that this process, its environment or
             this machine is part of, else a new one of this machine's processors.
+        gpu: GPUs for each worker, or a share of one; 0 for none.
 
     Raises:
-        UsageError: `engine-missing`, `engine-unreachable`.
+        UsageError: `engine-missing`, `engine-unreachable`; `engine`: the cluster has fewer GPUs.
     """
 
-    def __init__(self, address: str | None = None) -> None:
+    def __init__(self, address: str | None = None, gpu: float = 0.0) -> None:
         try:
             import ray
         except ImportError:
@@ -49,13 +50,19 @@ class Ray:
                 ray.init(address=address, log_to_driver=False, logging_level="ERROR")
             except Exception as error:
                 raise _unreachable(address or "ray", brief(error)) from error
+        there = float(ray.cluster_resources().get("GPU", 0.0))
+        if not 0.0 <= gpu <= there:
+            said = f"the cluster has {there:g} GPUs"
+            raise UsageError("engine", said, given=f"gpu={gpu:g}", expected=f"0 to {there:g}")
+        # Ray ends a worker with a GPU after each task unless told not to: it would load its model anew.
+        self._asked: dict[str, Any] = {"num_gpus": gpu, "max_calls": 0} if gpu else {}
 
     def map(
         self, work: Callable[[P], S], parts: Sequence[P], progress: Progress | None = None
     ) -> Iterator[S]:
         """See `Engine`. A worker that dies is replaced up to `TRIES` times a partition."""
         ray = self._ray
-        summarise = ray.remote(max_retries=TRIES)(_by_value())
+        summarise = ray.remote(max_retries=TRIES, **self._asked)(_by_value())
         shared = ray.put(pickle.dumps(work))
         ahead = max(2, AHEAD * int(ray.cluster_resources().get("CPU", 1)))
         waiting: deque[tuple[Any, Any]] = deque()

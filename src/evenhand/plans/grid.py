@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
+from typing import overload
 
 import numpy as np
 
@@ -144,6 +145,20 @@ class Grid:
         for block in self.blocks:
             yield from block.render(0, len(block))
 
+    def whole(self) -> Probes:
+        """The whole grid as one step, whose texts are rendered where they are read."""
+        parts = [(b, 0, len(block)) for b, block in enumerate(self.blocks)]
+        return self._probes(Rendered(self, 0, len(self)), parts)
+
+    def rendered(self, low: int, high: int) -> Iterator[str]:
+        """The texts of rows low..high."""
+        first = int(np.searchsorted(self._offsets, low, side="right")) - 1
+        for b in range(max(first, 0), len(self.blocks)):
+            start, stop = int(self._offsets[b]), int(self._offsets[b + 1])
+            if start >= high:
+                return
+            yield from self.blocks[b].render(max(low, start) - start, min(high, stop) - start)
+
     def plan(self, batch: int = 10_000) -> Plan:
         """Yields the whole grid as Probes of `batch` rows (the last may be shorter); ignores what it is sent.
 
@@ -170,7 +185,7 @@ class Grid:
         if inputs:
             yield self._probes(inputs, parts)
 
-    def _probes(self, inputs: list[str], parts: Sequence[tuple[int, int, int]]) -> Probes:
+    def _probes(self, inputs: Sequence[str], parts: Sequence[tuple[int, int, int]]) -> Probes:
         which = np.array([b for b, _, _ in parts], dtype=np.intp)
         lengths = np.array([high - low for _, low, high in parts], dtype=np.intp)
         term = np.concatenate([self.blocks[b].rows[low:high] for b, low, high in parts])
@@ -188,3 +203,34 @@ class Grid:
                 "flag": Factor(spread["flag"], self.flags),
             },
         )
+
+
+class Rendered(Sequence[str]):
+    """Texts of a grid, each made when it is read; what travels is the grid and two numbers.
+
+    >>> from evenhand.plans.templates import Templates
+    >>> from evenhand.terms import terms
+    >>> grid = Templates(templates=("{name} left.",), ids=("t",)).grid(terms("names/weat-gender"))
+    >>> texts = Rendered(grid, 0, len(grid))
+    >>> texts[1], list(texts[1:3]) == [grid.render(1), grid.render(2)], len(texts[5:])
+    ('Paul left.', True, 11)
+    """
+
+    def __init__(self, grid: Grid, low: int, high: int) -> None:
+        self.grid, self.low, self.high = grid, low, high
+
+    def __len__(self) -> int:
+        return self.high - self.low
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Rendered: ...
+    def __getitem__(self, at: int | slice) -> str | Rendered:
+        if isinstance(at, slice):
+            start, stop, _ = at.indices(len(self))
+            return Rendered(self.grid, self.low + start, self.low + max(start, stop))
+        return self.grid.render(self.low + range(len(self))[at])
+
+    def __iter__(self) -> Iterator[str]:
+        return self.grid.rendered(self.low, self.high)

@@ -53,7 +53,10 @@ class Span:
         """(n,) the bin of each number."""
         if self.high <= self.low:
             return np.zeros(len(p), dtype=np.intp)
-        return np.minimum(((p - self.low) * (FINE / (self.high - self.low))).astype(np.intp), FINE - 1)
+        spot = p - self.low
+        spot *= FINE / (self.high - self.low)
+        found = spot.astype(np.intp)
+        return np.minimum(found, FINE - 1, out=found)
 
 
 def span_of(p: FloatArray) -> Span:

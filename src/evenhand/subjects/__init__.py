@@ -6,8 +6,8 @@ import importlib
 import importlib.util
 import inspect
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evenhand._errors import UsageError
@@ -79,7 +79,15 @@ EXTRAS: dict[str, tuple[str, str]] = {
 """Name → (importable package it needs, the extra that installs it)."""
 
 
-def subject(spec: str | Callable[..., Any] | Subject, **options: Any) -> Subject:
+@dataclass(frozen=True, kw_only=True)
+class ByName:
+    """A subject by its name, with the options of its factory: it can be made anywhere."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+def subject(spec: str | Callable[..., Any] | Subject | ByName, **options: Any) -> Subject:
     """A subject from a name, a ``"module:attr"``, a Subject, or any plain callable.
 
     Args:
@@ -95,6 +103,8 @@ def subject(spec: str | Callable[..., Any] | Subject, **options: Any) -> Subject
     >>> subject(lambda texts: [len(t) for t in texts], id="length")(["ab", "abc"]).scores["score"]
     array([2., 3.])
     """
+    if isinstance(spec, ByName):
+        return subject(spec.name, **spec.options)
     if not isinstance(spec, str):
         if hasattr(spec, "id") and not options:
             return spec
@@ -112,7 +122,7 @@ def subject(spec: str | Callable[..., Any] | Subject, **options: Any) -> Subject
     )
 
 
-def versioned(spec: str | Callable[..., Any] | Subject, version: str | None) -> Subject:
+def versioned(spec: str | Callable[..., Any] | Subject | ByName, version: str | None) -> Subject:
     """The subject of `subject`, with the version of its model, if one is declared, in its id."""
     chosen = subject(spec)
     if version is None:
@@ -172,6 +182,7 @@ __all__ = [
     "SUBJECTS",
     "Batched",
     "Budgeted",
+    "ByName",
     "Cached",
     "Limited",
     "Retrying",

@@ -51,12 +51,14 @@ class Reused:
     Args:
         rows: rows in all, counted by who asks. known: those that the journal had.
         first, last: when the first and the last of the known arrived, seconds since 1970.
+        before: the last arrival before the run began; what came later was asked by it. None: all count.
     """
 
     rows: int = 0
     known: int = 0
     first: float | None = None
     last: float | None = None
+    before: int | None = None
 
     def record(self) -> dict[str, Any]:
         """For the provenance of a result."""
@@ -134,7 +136,9 @@ class Cached:
     def _of_journal(self, known: Known, rows: Rows) -> Arrivals:
         at = np.flatnonzero(~known.missing)
         if len(at):
-            self.reused.add(len(at), self.journal.first_and_last(known.arrivals))
+            came = known.arrivals[at]
+            came = came if self.reused.before is None else came[came <= self.reused.before]
+            self.reused.add(len(came), self.journal.first_and_last(came))
             yield rows[at], Replies(scores={n: c[at] for n, c in known.scores.items()})
 
     def _asked(self, desk: _Desk, unique: list[Any]) -> Arrivals:

@@ -162,8 +162,9 @@ def _together(items: list[tuple[list[int], Replies]]) -> tuple[npt.NDArray[np.in
 class _Pace:
     """Evenly spaced permission: the next one is due 1/rate after the last, by the monotonic clock.
 
-    It belongs to the service, not to one call of it, so the rate holds across calls and across threads. A
-    loop that wakes late must not catch up in a burst: no second holds more than the rate.
+    It belongs to the service, not to one call of it, so the rate holds across calls and across threads, and
+    by `line` (seconds → when one may begin who then takes so long) across processes. A loop that wakes late
+    must not catch up in a burst: no second holds more than the rate.
     """
 
     rate: float | None
@@ -172,14 +173,15 @@ class _Pace:
     due: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
     let_go: deque[float] = field(default_factory=deque)
+    line: Callable[[float], float] | None = None
 
     async def wait(self, amount: float = 1.0) -> None:
         if not self.rate:
             return
-        now = self.clock()
+        now, share = self.clock(), amount / self.rate
         with self.lock:
-            start = max(now, self.due)
-            self.due = start + amount / self.rate
+            start = max(now, self.due) if self.line is None else self.line(share)
+            self.due = start + share
         if start > now:
             await self.sleep(start - now)
         while amount == 1.0 and (early := self._early()) > 0.0:

@@ -251,6 +251,10 @@ class Limited:
     """Lets through at most `calls` inputs and `characters` a second, and `concurrency` calls at a time.
 
     A call waits until its share has accrued since the last one; nothing is dropped.
+
+    Args:
+        line: (which limit, seconds) → when one may begin who then takes so long; for processes that share a
+            rate.
     """
 
     subject: Subject
@@ -260,6 +264,7 @@ class Limited:
     batches_itself: ClassVar[bool] = False  # lets calls through, so everything in one call would pass at once
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+    line: Callable[[str, float], float] | None = field(default=None, repr=False, compare=False)
     _free_at: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _places: threading.BoundedSemaphore | None = field(init=False, default=None, repr=False, compare=False)
@@ -287,7 +292,9 @@ class Limited:
                 ("calls", self.calls, calls),
                 ("characters", self.characters, characters),
             ):
-                if rate:
+                if rate and self.line is not None:
+                    starts = max(starts, self.line(name, amount / rate))
+                elif rate:
                     free = max(self._free_at.get(name, now), now)
                     starts = max(starts, free)
                     self._free_at[name] = free + amount / rate

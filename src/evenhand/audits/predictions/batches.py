@@ -34,6 +34,11 @@ class Taking:
         """Without groups and controls, for passes that need none: they leave out the same rows."""
         return replace(self, named=replace(self.named, groups=(), control=()))
 
+    @property
+    def predictions_only(self) -> Taking:
+        """Predictions and weights alone; of data of which no row is left out."""
+        return replace(self, named=replace(self.numbers_only.named, y_true=None), tau=None)
+
     def look(self, large: Streamed) -> None:
         """What is wrong with a column, said of the first rows.
 

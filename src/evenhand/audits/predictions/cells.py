@@ -3,6 +3,7 @@ group."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +26,10 @@ from evenhand.stats.moments import Moments, moments_by_part, moments_of_units, w
 MOST_GRID = 30_000_000
 """Grid points × groups held at once; beyond, scores are counted in bins and the error is stated."""
 BINS = 1 << 16
+MOST_TOGETHER = 16
+"""Groups whose scores are counted in one table; of more it would not stay in the cache."""
+MOST_COMBINED = 128
+"""Combinations of groups whose rows are summed once, for all attributes."""
 Loose: TypeAlias = Mapping[str, Unlabelled]
 """Rows without a group, for each class that is held against the rest; of numbers under no name."""
 
@@ -48,6 +53,11 @@ class Scale:
     grid: FloatArray | None
     error: float
     terms: tuple[str, ...]
+
+    @cached_property
+    def cuts(self) -> list[float]:
+        """The thresholds in ascending order, each once."""
+        return sorted(set(self.thresholds.values()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +191,10 @@ def bin_of(p: FloatArray, low: float, high: float, bins: int) -> npt.NDArray[np.
     """The bin of equal width that each score falls into."""
     if high <= low:
         return np.zeros(len(p), dtype=np.intp)
-    return np.minimum(((p - low) * (bins / (high - low))).astype(np.intp), bins - 1)
+    spot = p - low
+    spot *= bins / (high - low)
+    found = spot.astype(np.intp)
+    return np.minimum(found, bins - 1, out=found)
 
 
 def row_terms(
@@ -282,18 +295,24 @@ def _moments(made: Counted, codes: IntArray, groups: int, rows: Chosen) -> list[
     The rows of a group are summed by how many thresholds they are above; the selections are then sums of
     sums.
     """
-    scale = made.scale
     if made.unit is not None:
         return [_of_units(made, made.unit, own) for own in _by_code(codes, groups, rows)]
+    sums = _by_threshold(made, codes, groups + 1, rows)
+    levels = len(made.scale.cuts) + 1
+    return [_of_parts(made.scale, sums[i * levels : (i + 1) * levels]) for i in range(groups)]
+
+
+def _by_threshold(made: Counted, codes: IntArray, groups: int, rows: Chosen) -> list[Moments]:
+    """The sums of each group's rows, by how many thresholds they are above; `codes` in [0, groups)."""
+    scale, cuts = made.scale, made.scale.cuts
     p = made.columns["y_pred"][rows]
-    cuts = sorted(set(scale.thresholds.values()))
     levels = len(cuts) + 1
-    parts = (groups + 1) * levels
+    parts = groups * levels
     small: Any = next(t for t in (np.uint8, np.int16, np.int64) if parts <= np.iinfo(t).max)
     part = codes.astype(small) * small(levels)
     for cut in cuts:
         part += p > cut
-    sums = moments_by_part(
+    return moments_by_part(
         lambda block, out: row_terms(
             made.columns, scale, block if isinstance(rows, slice) else rows[block], out
         ),
@@ -302,14 +321,20 @@ def _moments(made: Counted, codes: IntArray, groups: int, rows: Chosen) -> list[
         parts,
         None if made.weight is None else made.weight[rows],
     )
-    above = {q: [level > cuts.index(t) for level in range(levels)] for q, t in scale.thresholds.items()}
-    chosen = {selected_term(q): inside for q, inside in above.items() if selected_term(q) in scale.terms}
-    first = above[scale.top].index(True)
-    top = {name: inside[first:] for name, inside in chosen.items()}
-    return [
-        (with_indicators(own, chosen), with_indicators(own[first:], top))
-        for own in (sums[i * levels : (i + 1) * levels] for i in range(groups))
-    ]
+
+
+def _of_parts(scale: Scale, sums: Sequence[Moments]) -> tuple[Moments, Moments]:
+    """(all rows, those above the top's threshold) of one or several groups together, from their sums by
+    threshold, one group after the other."""
+    levels = len(scale.cuts) + 1
+    above = {q: [level > scale.cuts.index(t) for level in range(levels)] for q, t in scale.thresholds.items()}
+    several = len(sums) // levels
+    chosen = {
+        selected_term(q): inside * several for q, inside in above.items() if selected_term(q) in scale.terms
+    }
+    at = [i for i, inside in enumerate(above[scale.top] * several) if inside]
+    top = {name: [inside[i] for i in at] for name, inside in chosen.items()}
+    return with_indicators(sums, chosen), with_indicators([sums[i] for i in at], top)
 
 
 def _by_code(codes: IntArray, groups: int, rows: Chosen) -> Iterator[npt.NDArray[np.intp]]:
@@ -338,6 +363,10 @@ def _scores(
     """The scores of each group, on the distinct scores of these rows or in the scale's bins."""
     weight = None if made.weight is None else made.weight[rows]
     grid = made.scale.grid
+    if grid is not None and groups <= MOST_TOGETHER:
+        key = np.multiply(codes, len(grid), dtype=np.intp)
+        key += made.place[rows]
+        return _at_keys(key, groups, weight, grid)
     if grid is None:
         if ordered is None:
             ordered = in_order(made.columns["y_pred"][rows], codes, groups + 1, weight)
@@ -346,6 +375,26 @@ def _scores(
     place, edges = made.place[rows][order], np.searchsorted(codes[order], np.arange(groups + 1))
     weight = None if weight is None else weight[order]
     return [scores_at(place[a:b], None if weight is None else weight[a:b], grid) for a, b in pairwise(edges)]
+
+
+def _at_keys(
+    key: npt.NDArray[np.intp], groups: int, weight: FloatArray | None, grid: FloatArray
+) -> list[Scores]:
+    """Counts (or weights) of several groups at once; `key` is group × grid + place, rows of no group last."""
+    shape, size = (groups + 1, len(grid)), (groups + 1) * len(grid)
+    if weight is None:
+        counts = np.bincount(key, minlength=size).reshape(shape)
+        numbers, first, second = counts.sum(axis=1), counts.astype(float), None
+    else:
+        numbers = np.bincount(key[weight != 0] // len(grid), minlength=groups + 1)
+        first = np.bincount(key, weight, size).reshape(shape)
+        second = np.bincount(key, weight**2, size).reshape(shape)
+    return [
+        Scores(
+            values=grid, weight=first[i], weight2=first[i] if second is None else second[i], n=int(numbers[i])
+        )
+        for i in range(groups)
+    ]
 
 
 def scores_at(place: npt.NDArray[np.intp], weight: FloatArray | None, grid: FloatArray) -> Scores:
@@ -359,6 +408,58 @@ def scores_at(place: npt.NDArray[np.intp], weight: FloatArray | None, grid: Floa
         weight2=np.bincount(place, weight**2, len(grid)).astype(float),
         n=int(np.count_nonzero(weight)),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Combined:
+    """All rows summed once, by every combination of their groups: those of any attribute are sums of these.
+
+    Args:
+        first: (c,) a row of each combination, −1 where there is none.
+        sums: of one combination after the other, by how many thresholds the rows are above.
+    """
+
+    made: Counted
+    first: IntArray
+    sums: Sequence[Moments]
+
+    def everyone(self) -> Cell:
+        """All rows, of any group or none."""
+        every, top = _of_parts(self.made.scale, self.sums)
+        grid = self.made.scale.grid
+        scores = scores_at(self.made.place, self.made.weight, np.empty(0) if grid is None else grid)
+        return Cell(label=EVERYONE, moments=every, top=top, scores=scores)
+
+    def cells(self, groups: Grouped) -> list[Cell]:
+        """One cell for each level that has rows, as `cells_of` gives them."""
+        levels = len(self.made.scale.cuts) + 1
+        there = np.flatnonzero(self.first >= 0)
+        code_of = groups.factor.codes[self.first[there]]
+        codes = _without_gaps(groups.factor)
+        scores = _scores(self.made, codes, len(groups.labels), slice(None), None)
+        found = []
+        for code, (label, own) in enumerate(zip(groups.labels, scores, strict=False)):
+            at = there[code_of == code]
+            if len(at):
+                sums = [m for i in at.tolist() for m in self.sums[i * levels : (i + 1) * levels]]
+                every, top = _of_parts(self.made.scale, sums)
+                found.append(Cell(label=label, moments=every, top=top, scores=own))
+        return found
+
+
+def combined(made: Counted, factors: Sequence[Factor]) -> Combined | None:
+    """The rows by every combination of these factors' levels; None where there may be too many, or rows
+    belong to units."""
+    sizes = [len(f.levels) + 1 for f in factors]
+    many = math.prod(sizes)
+    if many > MOST_COMBINED or made.unit is not None or made.scale.grid is None or not factors:
+        return None
+    codes = _without_gaps(factors[0]).astype(np.int16)
+    for factor, size in zip(factors[1:], sizes[1:], strict=True):
+        codes = codes * np.int16(size) + _without_gaps(factor).astype(np.int16)
+    first = np.full(many, -1, dtype=np.intp)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return Combined(made=made, first=first, sums=_by_threshold(made, codes, many, slice(None)))
 
 
 EVERYONE = Label.named("everyone")

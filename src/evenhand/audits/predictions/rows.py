@@ -203,8 +203,9 @@ def _near(name: str, found: Factor, analysis: Analysis) -> None:
 
 def _absent(groups: Factor, missing: BoolArray) -> dict[str, tuple[int, int]]:
     """(rows without an outcome, all rows) of each group."""
-    known, size = groups.codes >= 0, len(groups.levels)
-    every, lost = (np.bincount(groups.codes[m], minlength=size) for m in (known, known & missing))
+    counted, size = groups.codes + 1, len(groups.levels) + 1
+    every = np.bincount(counted, minlength=size)[1:]
+    lost = np.bincount(counted[missing], minlength=size)[1:] if missing.any() else np.zeros_like(every)
     return {level: (int(lost[i]), int(every[i])) for i, level in enumerate(groups.levels)}
 
 
@@ -228,6 +229,9 @@ def _withhold_of_rounding(values: FloatArray, name: str, analysis: Analysis) -> 
 
 
 def _known(values: FloatArray, name: str, missing: Missing, analysis: Analysis) -> BoolArray:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):  # so is each of them
+            return np.ones(len(values), dtype=bool)
     infinite = np.isinf(values)
     if infinite.any():
         row = int(np.argmax(infinite)) + 1
@@ -284,7 +288,8 @@ def _group(table: pa.Table, name: str, missing: Missing, part: bool) -> Factor:
     place = np.empty(levels + 1, dtype=np.int32)
     place[order] = np.arange(levels, dtype=np.int32)
     place[-1] = -1
-    codes, names = place[found.codes], tuple(found.levels[i] for i in order)
+    codes = found.codes if order == list(range(levels)) else place[found.codes]
+    names = tuple(found.levels[i] for i in order)
     if missing == "group" and (codes < 0).any():
         return Factor(np.where(codes < 0, levels, codes).astype(np.int32), (*names, UNKNOWN))
     return Factor(codes, names)

@@ -24,6 +24,7 @@ from evenhand.audits.predictions.cells import (
     bins_between,
     cell,
     cells_of,
+    combined,
     everyone,
     loose_of,
     prepare,
@@ -34,7 +35,7 @@ from evenhand.audits.predictions.rows import Rows, check_weights
 from evenhand.engines import Partition
 from evenhand.engines.streamed import Streamed
 from evenhand.stats.missing_groups import Unlabelled, together
-from evenhand.stats.passes import Near, Shape, Span, quantiles_of, span_of
+from evenhand.stats.passes import FINE, Near, Shape, Span, quantiles_of, span_of
 
 MOST_DISTINCT = 1 << 20
 """Distinct predictions kept to make thresholds exact."""
@@ -317,7 +318,9 @@ def from_file(large: Streamed, named: Named, quantiles: Sequence[float], intake:
     wanted = list(dict.fromkeys([*quantiles, top]))
     grid, error = bins_between(span.low, span.high)
     bins = shape.bins_of(wanted)
-    near = large.total(partial(_near, numeric, span, bins, MOST_DISTINCT), progress)
+    # Where every row was kept, the predictions alone say what the second pass needs.
+    alone = numeric if shape.left else numeric.predictions_only
+    near = large.total(partial(_near, alone, span, bins, MOST_DISTINCT), progress)
     scale = Scale(
         centre=shape.total / float(shape.fine.sum()),
         thresholds=dict(zip(wanted, quantiles_of(shape, near, span, bins, wanted), strict=True)),
@@ -340,9 +343,14 @@ def from_file(large: Streamed, named: Named, quantiles: Sequence[float], intake:
 def _counted(scale: Scale, rows: Rows) -> tuple[Cell, Cells[Cell], Finds]:
     """Of the last pass."""
     made = Counted(scale=scale, columns=rows.columns, weight=rows.weight)
+    once = combined(made, list(rows.groups.values()))
     return (
-        cell(made, np.arange(len(rows)), EVERYONE),
-        lambda groups, stratum: cells_of(made, groups, within_of(rows, stratum)),
+        cell(made, np.arange(len(rows)), EVERYONE) if once is None else once.everyone(),
+        lambda groups, stratum: (
+            cells_of(made, groups, within_of(rows, stratum))
+            if once is None or stratum is not None
+            else once.cells(groups)
+        ),
         lambda groups, stratum: loose_of(made, groups, within_of(rows, stratum)),
     )
 
@@ -356,11 +364,24 @@ def _span(taking: Taking, part: Partition) -> Span:
 
 def _shape(taking: Taking, span: Span, part: Partition) -> Shape:
     found = Shape()
+    held: list[Rows] = []
     for rows in taking.rows(part):
-        found.count(rows.columns["y_pred"], rows.weight, span)
+        held.append(rows)
         found.left += rows.dropped
         found.columns = tuple(rows.columns)
+        if sum(map(len, held)) >= FINE:  # a table of so many bins is worth as many numbers
+            _count(found, held, span)
+    _count(found, held, span)
     return found
+
+
+def _count(shape: Shape, held: list[Rows], span: Span) -> None:
+    """Count what is held, and let it go."""
+    if held:
+        weight = [rows.weight for rows in held if rows.weight is not None]
+        p = np.concatenate([rows.columns["y_pred"] for rows in held])
+        shape.count(p, np.concatenate(weight) if weight else None, span)
+        held.clear()
 
 
 def _near(taking: Taking, span: Span, bins: npt.NDArray[np.intp], most: int, part: Partition) -> Near:

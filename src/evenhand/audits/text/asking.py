@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TypeAlias, get_args
+from functools import partial
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
 from evenhand._errors import UsageError
-from evenhand._model import Factor, Plan, Probes, Subject
+from evenhand._model import Factor, Plan, Probes, Subject, traits_of
 from evenhand._run import ask, finish
 from evenhand._store import Journal, opened
 from evenhand.audits.text.designs import Design
-from evenhand.subjects import Budgeted, Limited, subject
+from evenhand.engines import engine_of
+from evenhand.subjects import Budgeted, ByName, Limited, subject, versioned
 from evenhand.subjects.batch_job import price_share
 from evenhand.subjects.long_texts import How, LongTexts
 from evenhand.subjects.service import Service
+from evenhand.subjects.spread import Scattered, spread
 
 Asks: TypeAlias = str | Callable[..., object] | Subject
 """Whatever `subject` makes a subject of."""
@@ -66,6 +70,69 @@ def within_budget(
         return share * ((price or 0.0) + (per_100 or 0.0) * max(1, -(-len(str(text)) // 100)))
 
     return Budgeted(subject=chosen, calls=calls, money=money, price=cost)
+
+
+def limited(given: Any, limits: Mapping[str, Any]) -> Subject:
+    """The subject of a call of `audit_text`, within its limits, made here or by a worker.
+
+    Args:
+        given: what the user calls the subject. limits: the arguments of the call that limit it.
+
+    Raises:
+        UsageError: as `within_limits` and `within_budget`.
+    """
+    version, rate, long_texts, calls, money, price, per_100 = (limits[name] for name in LIMITS)
+    chosen = within_limits(versioned(given, version), rate, long_texts)
+    return within_budget(chosen, calls, money, price, per_100)
+
+
+BATCH = 10_000
+"""Probes of one step of the plan, where the subject does not want all of them at once."""
+LIMITS = ("subject_version", "rate", "long_texts", "budget", "max_cost", "price", "price_per_100")
+"""Arguments of a call that limit how its subject is asked."""
+
+
+def where_asked(
+    chosen: Subject, journal: Journal | None, call: Mapping[str, Any]
+) -> AbstractContextManager[Subject]:
+    """The subject as it is asked: here, or by the workers of an engine.
+
+    Args:
+        chosen: made here. journal: open. call: the arguments of `audit_text`.
+
+    Raises:
+        UsageError: `engine`, `engine-journal`, `engine-subject`, and as `engine_of`.
+    """
+    name, given = call["engine"], call["subject"]
+    if name is None and call["gpu"] is not None:
+        raise UsageError(
+            "engine", "only workers of a cluster are given a GPU", expected="engine= (--engine ray)"
+        )
+    if name is None or call["rescore"]:  # nothing is asked, so nothing is asked elsewhere
+        return nullcontext(chosen)
+    if str(name).partition("://")[0] == "daft" or call["executor"] is not None:
+        said = (
+            "an engine has workers of its own: no executor="
+            if call["executor"] is not None
+            else ("a text audit asks a model, and Daft sums rows")
+        )
+        raise UsageError("engine", said, given=name, expected="local, ray or ray://host:port")
+    if not isinstance(given, str | ByName):
+        raise UsageError(
+            "engine-subject",
+            "workers make the subject themselves, so it must have a name",
+            given=chosen.id,
+            expected='a name of `evenhand list subjects`, or "module:attr"',
+        )
+    build = partial(limited, given, {limit: call[limit] for limit in LIMITS})
+    return spread(chosen, build, engine_of(name, call["gpu"]), journal, call["batch_size"])
+
+
+def steps_of(made: Design, asked: Subject, batch_size: int) -> tuple[int | None, int]:
+    """Probes of one step of the plan, and inputs in one call; None where workers cut the steps."""
+    if isinstance(asked, Scattered):
+        return None, batch_size
+    return (len(made), len(made)) if traits_of(asked).whole and len(made) else (BATCH, batch_size)
 
 
 def classed(made: Design, given: Asks, journal: Keeps, *, asks: bool) -> Design:

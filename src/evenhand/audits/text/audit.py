@@ -19,19 +19,15 @@ from evenhand._store import Journal, opened
 from evenhand.audits.scores.measures import checked_classes
 from evenhand.audits.scores.scale import asking_first
 from evenhand.audits.scores.sides import Question
-from evenhand.audits.text.asking import classed, within_budget, within_limits
+from evenhand.audits.text.asking import classed, limited, steps_of, where_asked
 from evenhand.audits.text.claims import compare_scores, first_of, grouped, ranked, scores_of
 from evenhand.audits.text.designs import TermsGiven, design_of
 from evenhand.audits.text.exhibits import add_examples
 from evenhand.audits.text.notes import note_collisions, note_run, note_texts
 from evenhand.audits.text.parts import Flagged
 from evenhand.plans.pairs import Mode
-from evenhand.subjects import versioned
 from evenhand.subjects.long_texts import How
 from evenhand.terms import Terms
-
-BATCH = 10_000
-"""Probes of one step of the plan, where the subject does not want all of them at once."""
 
 
 @tells_its_call(
@@ -85,6 +81,8 @@ def audit_text(
     price_per_100: float | None = None,
     rate: float | None = None,
     long_texts: How = "error",
+    engine: str | None = None,
+    gpu: float | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Result:
@@ -142,11 +140,15 @@ def audit_text(
         price_per_100: money for each 100 characters begun.
         rate: most inputs a second.
         long_texts: what becomes of texts over the service's limit: error, split (at sentences) or stop.
+        engine: where the subject is asked: local, ray or ray://host:port. Workers make it themselves, so it
+            must have a name, and keep what arrives in the one journal. The result is that of one process.
+        gpu: GPUs for each worker of a cluster, or a share of one, e.g. 0.5.
         executor: runs calls side by side.
         progress: called with (asked, failed).
 
     Raises:
         UsageError, DataError, TermsError: bad input. SubjectError: the subject cannot be used at all.
+            EngineError: workers were lost again and again.
 
     >>> from evenhand.testing import Planted
     >>> model = Planted(
@@ -156,16 +158,15 @@ def audit_text(
     >>> audit_text(model, texts, terms="names/weat-gender", replace="Arthur").findings[0].verdict
     'disparity'
     """
-    made = design_of(locals())
-    chosen = within_limits(versioned(subject, subject_version), rate, long_texts)
-    paying = within_budget(chosen, budget, max_cost, price, price_per_100)
+    call = locals()
+    made, chosen = design_of(call), limited(subject, call)
     if strata_subject is not None:
         made, strata = classed(made, strata_subject, journal, asks=not rescore), "sentiment"
     traits = traits_of(chosen)
-    step, batch_size = (len(made), len(made)) if traits.whole and len(made) else (BATCH, batch_size)
     analysis = Analysis()
     note_texts(made, traits, analysis)
-    with opened(journal) as store:
+    with opened(journal) as store, where_asked(chosen, store, call) as paying:
+        step, batch_size = steps_of(made, paying, batch_size)
         asked = ask(
             asking_first(made.plan(step), tolerance is not None, traits, first_of(score), store is not None),
             paying,

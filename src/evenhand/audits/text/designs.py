@@ -65,11 +65,15 @@ class Design:
         """The terms of every part."""
         return [part.grid.terms for part in self.parts]
 
-    def plan(self, batch: int = 10_000) -> Plan:
-        """The probes of every part, marked with the part's name as `category`."""
+    def plan(self, batch: int | None = 10_000) -> Plan:
+        """The probes of every part, marked with the part's name as `category`.
+
+        Args:
+            batch: probes of one step; None for a step a part, whose texts are rendered where they are read.
+        """
         for part in self.parts:
-            mark = np.zeros(batch, dtype=np.int8)
-            for probes in part.grid.plan(batch):
+            mark = np.zeros(len(part.grid) if batch is None else batch, dtype=np.int8)
+            for probes in [part.grid.whole()] if batch is None else part.grid.plan(batch):
                 factors = {"category": Factor(mark[: len(probes)], (part.name,))}
                 for name, factor in probes.factors.items():
                     if name not in part.grid.terms.factors:

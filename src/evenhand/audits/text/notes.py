@@ -12,6 +12,7 @@ from evenhand._store import Journal
 from evenhand.audits.scores.notes import note_constant
 from evenhand.audits.text.designs import Design, skipped
 from evenhand.subjects import Cached
+from evenhand.subjects.spread import Scattered
 from evenhand.terms.collide import collisions
 from evenhand.texts.language import other_languages
 
@@ -63,7 +64,9 @@ def note_collisions(
     made: Design, chosen: Subject, name: str, store: Journal | None, analysis: Analysis, *, asks: bool = True
 ) -> None:
     """Names that are ordinary words, or that the subject itself has an opinion on."""
-    asking = chosen if store is None else Cached(subject=chosen, journal=store, asks=asks)
+    asking = chosen
+    if store is not None and not isinstance(chosen, Scattered):  # workers keep what arrives
+        asking = Cached(subject=chosen, journal=store, asks=asks)
 
     def single(words: Sequence[str]) -> list[float]:
         try:
