@@ -32,7 +32,7 @@ def test_missing_replies_come_with_their_worst_case_and_how_to_go_on() -> None:
     result = replace(refused(0.05), counts={"probes": 400, "failed": 20})
     first, *others = told(result)
     assert first.startswith("20 replies are missing (5\N{NO-BREAK SPACE}%).")
-    bound = float(first.partition("moves by more than ")[2].split(". ")[0])
+    bound = float(first.partition("would move by more than ")[2].split(". ")[0])
     assert 0.02 <= bound <= 0.05
     assert "“evenhand run audit.toml”" in first
     assert [line for line in others if "have no score" in line] == []

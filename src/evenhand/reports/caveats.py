@@ -15,6 +15,7 @@ FEW_UNITS = 20
 SAID_OF_FAILURES = ("failed-rows", "incomplete")
 """Notes on what the first sentence says already, with what could come of it."""
 RESUME = "“evenhand run audit.toml” (beside result.json), or the same call with its journal, goes on"
+AS_FAR = "Were all as low or as high as scores here go, no group's mean would move by more than"
 TOOTHLESS = "this verdict says little"
 """How an audit's sentence ends where its tolerance is larger than what could be found."""
 ALWAYS = ("It shows a difference, not its cause.", "Nothing here says why, or whether it is lawful.")
@@ -92,4 +93,4 @@ def _at_worst(result: Audited) -> str:
             for mean, low, high in zip(*columns, strict=True):
                 if isinstance(mean, float) and isinstance(low, float) and isinstance(high, float):
                     moves += [mean - low, high - mean]
-    return f"Whatever they were, no group's mean moves by more than {max(moves):.2g}. " if moves else ""
+    return f"{AS_FAR} {max(moves):.2g}. " if moves else ""
