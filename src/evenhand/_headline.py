@@ -34,6 +34,7 @@ ONES = ("1", "1.0", "true", "yes")
 """Classes that are named by their column."""
 PLAIN_COLUMNS = ("y_pred", "pred", "prediction", "predicted", "predictions", "y_true", "label", "target", "y")
 """Columns whose name says nothing about what is predicted."""
+_TAKEN = re.compile(r"(A high prediction|The first place of a list) is taken as (good|bad)")
 _FAVOURABLE = re.compile(r"(Favourable|Unfavourable, and looked at): (.*?)\.(?: A group|$)")
 
 
@@ -339,9 +340,9 @@ def scene_of(result: Audited) -> Scene:
         return Scene(audit=result.audit, rates=rates, outcome=_direction(about))
     looked = next((m for note in _notes(result) if (m := _FAVOURABLE.search(note))), None)
     if looked is None:
-        taken = next((n for n in _notes(result) if "A high prediction is taken" in n), "")
-        bad = "as bad" in taken
-        outcome = f"{'Unfavourable' if bad else 'Favourable'} outcome: a high prediction" if taken else ""
+        taken = next((m for n in _notes(result) if (m := _TAKEN.search(n))), None)
+        way = "Unfavourable" if taken and taken[2] == "bad" else "Favourable"
+        outcome = f"{way} outcome: {taken[1].lower()}" if taken else ""
         return Scene(audit=result.audit, rates=rates, outcome=outcome, stated=bool(taken))
     label, bad = looked[2], looked[1].startswith("Unf")
     column, true = arguments.get("y_pred"), arguments.get("y_true")

@@ -160,3 +160,12 @@ def test_small_weighted_sets_never_end_the_audit() -> None:
             task="classification",
         )
         eh.audit_predictions(rows, y_pred="s", y_true="v", groups="g", weight="w", task="regression")
+
+
+def test_where_the_first_place_is_best_no_high_prediction_is_called_favourable() -> None:
+    rows = {"rank": [1, 2, 3] * 16, "l": [k // 3 for k in range(48)], "g": list("aba") * 16}
+    found = eh.audit_predictions(rows, y_pred="rank", groups="g", lists="l", first="lowest", top=1)
+    assert any("The first place of a list is taken as good" in note.text for note in found.notes)
+    page = found.to_html()
+    assert "the first place of a list" in page
+    assert "high prediction" not in page

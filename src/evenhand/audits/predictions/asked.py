@@ -284,7 +284,8 @@ def say_task(
     what = f"{named.y_pred} as {'class labels' if task == 'classification' else 'numbers'}"
     good = options.selection == "good"
     if task != "classification":
-        way = "A high prediction is taken as " + ("good" if good else "bad") + " for people."
+        which = "The first place of a list" if options.first == "lowest" else "A high prediction"
+        way = f"{which} is taken as {'good' if good else 'bad'} for people."
     elif len(compared) == 1:
         way = f"Favourable: {compared[0]}." if good else f"Unfavourable, and looked at: {compared[0]}."
         if not good:
