@@ -106,7 +106,8 @@ class Result(Record):
         """
         from evenhand.reports.plot import altair_chart
 
-        return altair_chart(self, name)
+        drawn: altair.Chart = altair_chart(self, name)
+        return drawn
 
     def __repr__(self) -> str:
         from evenhand.reports.words import brief
