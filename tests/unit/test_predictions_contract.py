@@ -343,7 +343,7 @@ def test_the_predicted_gap_stands_beside_the_actual_one() -> None:
         welch = stats.ttest_ind(values[sex == "F"], values[sex == "M"], equal_var=False)
         low, high = welch.confidence_interval()
         gap = values[sex == "F"].mean() - values[sex == "M"].mean()
-        assert f"{gap:+.3g} (95% interval {low:+.3g} to {high:+.3g})" in text
+        assert f"{gap:+.3g} (95 % interval {low:+.3g} to {high:+.3g})" in text
     assert "over-predicts sex=F compared with sex=M" in text
     assert "may be chance" in note(audit({**rows, "p": y + 0.5 * rng.normal(size=N)}), "actual-gap")
     assert not note(audit(rows, y_true=None), "actual-gap")
