@@ -14,7 +14,7 @@ from evenhand.cli import run
 from evenhand.embeddings.fluency import contexts_of, fluency
 
 pytestmark = pytest.mark.torch
-WORDS = ["the", "nice", "lovely", "kind", "table", "woman", "man", "smiled", "sang", "."]
+WORDS = ["the", "nice", "lovely", "kind", "wooden", "woman", "man", "smiled", "sang", "."]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SENTENCES = [f"the {a} {n} {v} ." for a in ("nice", "lovely") for n in ("woman", "man") for v in ("smiled", "sang")]  # fmt: skip
 VECTORS = {
@@ -23,7 +23,7 @@ VECTORS = {
     "nice": [0.2, 1, 0],
     "kind": [0.3, 1, 0.1],
     "lovely": [-0.3, 1, 0],
-    "table": [-0.2, 1, -0.1],
+    "wooden": [-0.2, 1, -0.1],
 }
 
 
@@ -106,12 +106,12 @@ def test_texts_score_as_token_by_token_whatever_the_batch(model: str) -> None:
 
 
 def test_what_the_model_has_read_is_more_fluent(model: str) -> None:
-    """lovely may stand for nice, table may not; and the words behind the place count as well as those before it."""
+    """lovely may stand for nice, wooden may not; and the words behind the place count as well as those before it."""
     filter = fluency(model)
     assert filter is not None
     contexts = contexts_of(["the nice woman smiled .", "the nice . woman smiled"])
     rows, places = np.array([0, 0, 1]), np.array([1, 1, 1])
-    good, bad, odd = filter.log_ratios(contexts, rows, places, ["lovely", "table", "lovely"])
+    good, bad, odd = filter.log_ratios(contexts, rows, places, ["lovely", "wooden", "lovely"])
     assert good > np.log(0.25) > bad
     assert good != pytest.approx(odd, abs=1e-3)
 
@@ -121,7 +121,7 @@ def test_a_long_text_is_scored_to_its_end(model: str) -> None:
     score = fluency(model).scorer  # type: ignore[union-attr]
     long = "the nice woman smiled . " * 8
     assert len(long.split()) > 16
-    assert score([long + "the lovely man sang ."])[0] > score([long + "the table table sang ."])[0] + 1
+    assert score([long + "the lovely man sang ."])[0] > score([long + "the wooden wooden sang ."])[0] + 1
 
 
 def test_the_device_may_be_chosen(model: str) -> None:
@@ -136,10 +136,10 @@ def test_the_device_may_be_chosen(model: str) -> None:
 
 
 def test_an_attack_uses_it(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From Python and from the command line: lovely stays, table does not."""
+    """From Python and from the command line: lovely stays, wooden does not."""
 
     def subject(texts: list[str]) -> list[float]:
-        return [0.9 - 0.5 * ("lovely" in t) - 0.7 * ("table" in t) for t in texts]
+        return [0.9 - 0.5 * ("lovely" in t) - 0.7 * ("wooden" in t) for t in texts]
 
     texts = ["the nice woman smiled .", "the nice man sang ."]
 
@@ -148,12 +148,12 @@ def test_an_attack_uses_it(model: str, tmp_path: Path, monkeypatch: pytest.Monke
         assert (made.provenance["fluency"] or spec).startswith(spec.partition(":")[0])
         return {row["becomes"] for row in made.exhibits["alterations"].rows() if row["word"] == "nice"}
 
-    assert used("none") == {"table"}
+    assert used("none") == {"wooden"}
     assert used(model) == {"lovely"}
 
     monkeypatch.chdir(tmp_path)
     Path("toy.py").write_text(
-        "def predict(texts):\n    return [0.9 - 0.5 * ('lovely' in t) - 0.7 * ('table' in t) for t in texts]\n"
+        "def predict(texts):\n    return [0.9 - 0.5 * ('lovely' in t) - 0.7 * ('wooden' in t) for t in texts]\n"
     )
     Path("v.txt").write_text("\n".join(f"{w} {' '.join(map(str, v))}" for w, v in VECTORS.items()))
     Path("t.txt").write_text("\n".join(texts))
