@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand._errors import UsageError
 from evenhand._judge import Correction
-from evenhand._labels import Attribute
+from evenhand._labels import Attribute, references
+from evenhand._model import Span
+from evenhand.stats.interval import Alternative, check_alternative
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +24,8 @@ class Declared:
         primary: names of the measures that the headline rests on; None for the rule of the table of measures.
         level: of the intervals. seed: of everything random.
         words: unit → what a reader calls it, e.g. ``{"term": "name"}``.
+        alternative: which direction of mean gaps is looked for: both, or that the others are
+            greater, or less, than their reference.
     """
 
     reference: Mapping[str, str] = field(default_factory=dict)
@@ -30,6 +35,44 @@ class Declared:
     correction: Correction = "single-step"
     seed: int = 0
     words: Mapping[str, str] = field(default_factory=dict)
+    alternative: Alternative = "two-sided"
+
+    @classmethod
+    def of(cls, call: Mapping[str, Any], attributes: Sequence[str]) -> Declared:
+        """From the arguments of a door.
+
+        Raises:
+            UsageError: `reference`, `bad-alternative`, `no-direction`.
+        """
+        same = {name: call[name] for name in ("level", "correction", "seed", "alternative")}
+        reference = references(call["reference"], attributes)
+        found = cls(reference=reference, primary=named_primary(call["primary"]), **same)
+        found.check_direction(attributes)
+        return found
+
+    def __post_init__(self) -> None:
+        check_alternative(self.alternative)
+
+    def check_direction(self, attributes: Iterable[str]) -> None:
+        """UsageError (`no-direction`) where one direction was declared and nobody to be held against."""
+        bare = [attribute for attribute in attributes if attribute not in self.reference]
+        if self.alternative != "two-sided" and bare:
+            raise UsageError(
+                "no-direction",
+                f"'{self.alternative}' than whom? No group of {bare[0]} is named as the reference",
+                given=f"alternative={self.alternative}",
+                hint="name the group that the others are held against: reference= (--reference)",
+            )
+
+    def one_sided(self, tolerance: Span | None) -> Span | None:
+        """The bounds of a difference in the declared direction: the other one is open.
+
+        >>> Declared(alternative="less").one_sided((-0.1, 0.1))
+        (-0.1, inf)
+        """
+        if tolerance is None or self.alternative == "two-sided":
+            return tolerance
+        return (-math.inf, tolerance[1]) if self.alternative == "greater" else (tolerance[0], math.inf)
 
     def reference_of(self, attribute: Attribute) -> str | None:
         """The group named for an attribute, if one was."""

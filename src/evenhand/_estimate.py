@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from evenhand._model import Estimate, Span
-from evenhand.stats.interval import Inference, quantile
+from evenhand.measures.row import null_of
+from evenhand.stats.interval import Alternative, Inference, check_alternative, quantile
 
 At: TypeAlias = Callable[[float], Span | None]
 """Level → interval; None where there is none."""
@@ -74,6 +75,7 @@ class Evidence:
         se, df, log: standard error, degrees of freedom, and whether they are those of the logarithm: what the
             power of the verdict is computed from.
         tests: how many gaps it was picked from.
+        alternative: the direction that was declared beforehand; the other one is not looked for.
         incomplete: what could not be compared, in words; it forbids `within tolerance`, and nothing else.
         rests_on: what carries the estimate, in words.
         needed: more than what is at hand, what would decide, in words.
@@ -89,6 +91,7 @@ class Evidence:
     df: float | None = None
     log: bool = False
     tests: int = 1
+    alternative: Alternative = "two-sided"
     incomplete: str | None = None
     rests_on: str | None = None
     needed: str | None = None
@@ -100,6 +103,31 @@ class Evidence:
     def with_estimate(self, **changes: Any) -> Evidence:
         """A copy whose estimate has some fields changed."""
         return replace(self, estimate=self.estimate.with_(**changes))
+
+
+def directed(item: Evidence, alternative: Alternative) -> Evidence:
+    """The same claim about one direction, declared beforehand: its p is that of one tail.
+
+    The estimate keeps its two-sided interval; what the verdict is read from is one-sided (`_judge.spans`).
+
+    Raises:
+        UsageError: `bad-alternative`.
+
+    >>> e = Estimate(measure="m", contrast="difference", group="a", reference="b", value=0.3, p_value=0.02)
+    >>> [directed(Evidence(estimate=e), side).estimate.p_value for side in ("greater", "less")]
+    [0.01, 0.99]
+    """
+    check_alternative(alternative)
+    e = item.estimate
+    if alternative == "two-sided":
+        return item
+    p = e.p_value
+    if p is not None and e.value is not None:
+        towards = e.value > null_of(e.contrast) if alternative == "greater" else e.value < null_of(e.contrast)
+        p = p / 2 if towards else 1.0 - p / 2
+    known = None if item.known is None else directed(item.known, alternative)
+    said = f"{e.method} (p one-sided: {alternative})" if e.method else ""
+    return replace(item, alternative=alternative, known=known).with_estimate(p_value=p, method=said)
 
 
 def evidence(

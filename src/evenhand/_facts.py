@@ -340,7 +340,9 @@ def _tolerance(finding: Finding, times: float, unit: str) -> str:
     low, high = (times * b for b in finding.tolerance)
     if math.isinf(low) or low == -high:
         return f"{short(high)}{unit}"
-    return f"{short(low)}{unit}" if math.isinf(high) else f"{short(low)} to {short(high)}{unit}"
+    if math.isinf(high):
+        return f"{short(low if null_of(finding.estimate.contrast) else -low)}{unit}"
+    return f"{short(low)} to {short(high)}{unit}"
 
 
 def _counts(finding: Finding, phrase: Phrase, scene: Scene) -> str:

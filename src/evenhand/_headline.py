@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from evenhand._facts import Audited, Scene, Told, attribute_of, named_attribute, system_of, tell
 from evenhand._model import Exhibit, Finding
-from evenhand._wording import deciding, in_brief, listed, middle_cut, null_of
+from evenhand._wording import deciding, in_brief, listed, middle_cut, null_of, open_side
 
 State: TypeAlias = Literal["disparity", "gap", "inconclusive", "not judged", "within tolerance", "described"]
 STATES: tuple[State, ...] = (
@@ -202,24 +202,36 @@ def _first(first: Finding, told: Told, stands: str, ties: list[Finding], scene: 
             first.simultaneous[0] <= null_of(first.estimate.contrast) <= first.simultaneous[1]
         )
         if apart:
-            low, high = first.tolerance or (-math.inf, math.inf)
-            if first.simultaneous and low <= first.simultaneous[0] <= first.simultaneous[1] <= high:
-                shown = tell(replace(first, equivalence=None), scene)  # the interval that shows both
+            shown = _shows_both(first, scene)
+            if shown is not None:
                 stands = stands.replace(told.level, shown.level, 1).replace(told.interval, shown.interval, 1)
             return fact, f" ({stands}): a gap, smaller than {tolerance}."
         between = f"between {told.group} and {told.reference} "
         if told.many:
             between = f"by {named_attribute(told.attribute)} "
         stands = stands.replace(told.interval, told.ends, 1)  # no direction is told, so nothing is turned
-        if first.tolerance is not None and not all(map(math.isfinite, first.tolerance)):
-            excess = f"any excess of {told.group} over {told.reference} is smaller than {tolerance}"
-            return excess, f" ({told.question}; {stands})."
+        if side := open_side(first.tolerance):
+            over = f"{'over' if side == 'excess' else 'against'} {told.reference}"
+            whose = over if told.many else f"of {told.group} {over}"
+            return f"any {side} {whose} is smaller than {tolerance}", f" ({told.question}; {stands})."
         return f"any gap {between}is smaller than {tolerance}", f" ({told.question}; {stands})."
     name = named_attribute(told.attribute)
     return (
         f"for {name} the data can tell neither",
         f": {fact} ({stands}), and the tolerance is {told.tolerance}.",
     )
+
+
+def _shows_both(found: Finding, scene: Scene) -> Told | None:
+    """The finding with the interval that shows both that there is a gap and that it is small, if one does."""
+    low, high = found.tolerance or (-math.inf, math.inf)
+    outer, inner = found.simultaneous, found.equivalence
+    if outer is None or inner is None:
+        return None
+    if low <= outer[0] <= outer[1] <= high:
+        return tell(replace(found, equivalence=None), scene)
+    ends = max(outer[0], inner[0]), min(outer[1], inner[1])
+    return tell(replace(found, equivalence=ends), scene) if math.inf in map(abs, outer) else None
 
 
 def _stands(told: Told, *, counts: bool = True) -> str:

@@ -25,7 +25,7 @@ from evenhand._errors import UsageError
 from evenhand._estimate import Doubt, Evidence
 from evenhand._labels import spoken
 from evenhand._model import Finding, Span, Verdict
-from evenhand._wording import digits_apart
+from evenhand._wording import digits_apart, number, open_side
 from evenhand.measures.row import null_of
 from evenhand.stats.interval import quantile
 from evenhand.stats.multiplicity import benjamini_hochberg, bonferroni, holm
@@ -136,12 +136,22 @@ def _judged(
 
 
 def spans(item: Evidence, claims: int) -> tuple[Span | None, Span | None]:
-    """The simultaneous interval, and that of two one-sided tests, of one of `claims` claims."""
+    """The simultaneous interval, and that of two one-sided tests, of one of `claims` claims.
+
+    Where one direction was declared, the first ends in the other one nowhere, and all of α is on its side.
+    """
     if item.interval is None:
         return None, None
     alpha = (1.0 - item.estimate.level) / claims
     inside = item.inside or item.interval
-    return item.interval(1.0 - alpha), inside(1.0 - 2.0 * alpha)
+    if item.alternative == "two-sided":
+        return item.interval(1.0 - alpha), inside(1.0 - 2.0 * alpha)
+    outer, inner = item.interval(1.0 - 2.0 * alpha), inside(1.0 - 2.0 * alpha)
+    if outer is None or inner is None:
+        return None, None
+    if item.alternative == "greater":
+        return (outer[0], math.inf), (-math.inf, inner[1])
+    return (-math.inf, outer[1]), (inner[0], math.inf)
 
 
 def place(
@@ -223,15 +233,18 @@ def reach_of(item: Evidence, tolerance: Span, claims: int, wanted: float = 0.8) 
     The gap must clear the tolerance by as much as a test at α/m needs; at this gap `chances` finds
     `disparity` with probability `wanted`.
     """
-    if not item.se or not math.isfinite(item.se) or not math.isfinite(tolerance[1]):
+    null, down = null_of(item.estimate.contrast), item.alternative == "less"
+    edge = 2 * null - tolerance[0] if down and not item.log else tolerance[1]
+    if not item.se or not math.isfinite(item.se) or not math.isfinite(edge):
         return None
-    alpha = (1.0 - item.estimate.level) / (claims * item.tests)
+    tails = 1 if item.alternative == "two-sided" else 2
+    alpha = tails * (1.0 - item.estimate.level) / (claims * item.tests)
     over = detectable(item.se, df=item.df, alpha=alpha, wanted=wanted)
     if over is None:
         return None
     if item.log:
-        return math.exp(over + math.log(tolerance[1])) if tolerance[1] > 0 else None
-    return over + tolerance[1] - null_of(item.estimate.contrast)
+        return math.exp(over + math.log(edge)) if edge > 0 else None
+    return over + edge - null
 
 
 # --- sentences
@@ -288,7 +301,8 @@ def interval_said(finding: Finding, *, scale: float = 1.0, digits: int = 3) -> s
     if outer is None or finding.tolerance is None:
         return None
     span = outer if finding.verdict != "within tolerance" or inner is None else inner
-    level = e.level if span is outer else 2 * e.level - 1
+    both = span is not outer and all(map(math.isfinite, span))
+    level = 2 * e.level - 1 if both else e.level
     edges = [scale * edge for edge in (null_of(e.contrast), *finding.tolerance)]
     low, high = (_number(scale * end, _signed(e.contrast), edges, digits) for end in span)
     return f"{100 * level:g} % interval {low} to {high}"
@@ -312,13 +326,16 @@ def _judgement(finding: Finding, tolerance: Span) -> str:
     bounds = (
         f"±{tolerance[1]:g}" if tolerance[0] == -tolerance[1] else f"{tolerance[0]:.3g} to {tolerance[1]:.3g}"
     )
-    if math.isinf(tolerance[0]):
-        bounds = f"{tolerance[1]:g}"
+    if side := open_side(tolerance):
+        edge = tolerance[0] if side == "shortfall" else tolerance[1]
+        bounds = f"{edge if null else abs(edge):g}"
     if finding.verdict == "disparity":
         return f": shown to be larger than the tolerance of {bounds}."
     if finding.verdict == "within tolerance":
         apart = outer is not None and not outer[0] <= null <= outer[1]
-        there = "there is a gap, and it" if apart else "whatever the true gap is, it"
+        there = (
+            "there is a gap, and it" if apart else f"any {side}" if side else "whatever the true gap is, it"
+        )
         return f": {there} is smaller than the tolerance of {bounds}."
     if finding.verdict == "gap":
         inside = e.value is not None and tolerance[0] <= e.value <= tolerance[1]
@@ -360,6 +377,8 @@ def _number(value: float, signed: bool, edges: Sequence[float] = (), least: int 
         edges: no difference and the ends of the tolerance: a printed end lies on its true side of each.
         least: digits.
     """
+    if math.isinf(value):
+        return number(value)
     if abs(value) < TINY:
         value = 0.0
     small = 0 < abs(value) < 10.0 ** (1 - least)

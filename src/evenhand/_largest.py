@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenhand._estimate import Evidence
+from evenhand._estimate import At, Evidence
 from evenhand._model import Span
 from evenhand.measures.row import null_of
+from evenhand.stats.interval import Alternative
 
 
 def span_at(part: Evidence, level: float) -> Span | None:
@@ -97,8 +98,11 @@ def largest(
         shown = _turned(shown)
     gaps = Gaps(parts=known, each=each, ratio=ratio, flipped=_backwards(shown) != ratio)
     ps = [part.estimate.p_value for part in known if part.estimate.p_value is not None]
+    at: tuple[At, At] = gaps.ends, gaps.inside
+    if known[0].alternative != "two-sided":
+        at = _furthest(known, each, known[0].alternative)
     whole = p_value if p_value is not None else min(1.0, min(ps) * count) if ps else None
-    plain = gaps.ends(shown.estimate.level)
+    plain = at[0](shown.estimate.level)
     missing = [part.estimate.group for part in parts if part not in known]
     alone = None
     if any(part.known is not None for part in parts):
@@ -111,8 +115,8 @@ def largest(
         )
     return replace(
         shown,
-        interval=gaps.ends,
-        inside=gaps.inside,
+        interval=at[0],
+        inside=at[1],
         log=ratio and shown.log,
         incomplete=f"{', '.join(missing[:5])} ({shown.estimate.measure})" if missing else None,
         tests=count,
@@ -129,6 +133,31 @@ def largest(
     )
 
 
+def _furthest(
+    parts: Sequence[Evidence], each: Callable[[Evidence, float], Span | None], alternative: Alternative
+) -> tuple[At, At]:
+    """Intervals of the largest gap in a declared direction, and of what must lie inside: no gap is larger."""
+
+    def ends(near: Sequence[Span], far: Sequence[Span]) -> Span | None:
+        if not near or not far:
+            return None
+        if alternative == "less":
+            return min(low for low, _ in far), min(high for _, high in near)
+        return max(low for low, _ in near), max(high for _, high in far)
+
+    def spans(found: Sequence[Span | None]) -> list[Span]:
+        return [span for span in found if span is not None]
+
+    def outer(level: float) -> Span | None:
+        return ends(spans([each(p, level) for p in parts]), spans([span_at(p, level) for p in parts]))
+
+    def inside(level: float) -> Span | None:
+        far = [p.inside(level) if p.inside else span_at(p, level) for p in parts]
+        return ends(spans([each(p, level) for p in parts]), spans(far))
+
+    return outer, inside
+
+
 def _deciding(
     parts: Sequence[Evidence], each: Callable[[Evidence, float], Span | None], ratio: bool
 ) -> Evidence:
@@ -136,6 +165,10 @@ def _deciding(
 
     def apart(part: Evidence) -> tuple[float, float]:
         span = each(part, part.estimate.level)
+        if part.alternative != "two-sided":
+            sign = 1.0 if part.alternative == "greater" else -1.0
+            end = None if span is None else span[0] if sign > 0 else -span[1]
+            return -np.inf if end is None else end, sign * (part.estimate.value or 0.0)
         near = (1.0 if ratio else 0.0) if span is None else _near(span, ratio)
         return -near if ratio else near, _strength(part)
 

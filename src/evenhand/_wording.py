@@ -153,9 +153,23 @@ def deciding(finding: Finding) -> tuple[float | None, float | None]:
 
 
 def deciding_level(finding: Finding) -> float:
-    """The level of `deciding`: 90 % where two one-sided tests of 5 % show that any gap is small."""
+    """The level of `deciding`: 90 % where two one-sided tests of 5 % show that any gap is small.
+
+    An interval of one direction, declared beforehand, has the level itself.
+    """
     level = finding.estimate.level
-    return 2 * level - 1 if by_equivalence(finding) else level
+    return 2 * level - 1 if by_equivalence(finding) and None not in deciding(finding) else level
+
+
+def open_side(tolerance: tuple[float, float] | None) -> str:
+    """What a tolerance with one end bounds: an excess, a shortfall; nothing where it has both.
+
+    >>> open_side((-math.inf, 0.1)), open_side((0.8, math.inf)), open_side((-0.1, 0.1))
+    ('excess', 'shortfall', '')
+    """
+    if tolerance is None or all(map(math.isfinite, tolerance)):
+        return ""
+    return "shortfall" if math.isfinite(tolerance[0]) else "excess"
 
 
 def alike(*values: float | None, edges: Iterable[float] = ()) -> list[str]:

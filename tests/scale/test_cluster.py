@@ -112,6 +112,7 @@ def noted(folder: Path, doomed: str) -> Any:
         from pathlib import Path
 
         import ray
+
         from evenhand.engines.attempts import attempt
 
         node = ray.get_runtime_context().get_node_id()

@@ -59,6 +59,13 @@ Primary: TypeAlias = Annotated[
         " repeated."
     ),
 ]
+Alternative: TypeAlias = Annotated[
+    str,
+    Option(
+        help="Which direction of mean gaps is looked for, declared beforehand: two-sided, or whether"
+        " others are greater, or less, than their reference."
+    ),
+]
 Level: TypeAlias = Annotated[float, Option(help="Confidence level of the intervals.")]
 Correction: TypeAlias = Annotated[
     str, Option(help="Adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.")

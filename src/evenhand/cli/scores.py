@@ -65,6 +65,7 @@ def scores(
     threshold: shared.Threshold = None,
     classes: shared.Classes = None,
     tolerance: shared.Tolerance = None,
+    alternative: shared.Alternative = "two-sided",
     primary: shared.Primary = None,
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",

@@ -91,6 +91,7 @@ def text(
     ] = None,
     control: Annotated[bool, Option(help="Also ask each text without its term.")] = True,
     tolerance: shared.Tolerance = None,
+    alternative: shared.Alternative = "two-sided",
     primary: shared.Primary = None,
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",

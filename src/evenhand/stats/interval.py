@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
@@ -68,6 +68,14 @@ def check_level(level: float) -> float:
     return level
 
 
+def check_alternative(alternative: Alternative) -> Alternative:
+    """`alternative` if it is one, else UsageError (`bad-alternative`)."""
+    if alternative not in get_args(Alternative):
+        known = list(get_args(Alternative))
+        raise UsageError("bad-alternative", "unknown alternative", given=alternative, available=known)
+    return alternative
+
+
 def quantile(probability: float, df: float | None) -> float:
     """Quantile of Student's t with `df` degrees of freedom, or of the normal where df is None.
 
@@ -124,13 +132,7 @@ def from_standard_error(
     (-0.228, 4.228, 0.073)
     """
     check_level(level)
-    if alternative not in ("two-sided", "greater", "less"):
-        raise UsageError(
-            "bad-alternative",
-            "unknown alternative",
-            given=alternative,
-            available=["two-sided", "greater", "less"],
-        )
+    check_alternative(alternative)
     detail = detail or {}
     if not (math.isfinite(value) and math.isfinite(se)):
         return Inference(level=level, method=method, why_not="not a finite number", detail=detail)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from evenhand._analysis import Analysis
-from evenhand._declared import Declared, named_primary
+from evenhand._declared import Declared
 from evenhand._judge import Correction
-from evenhand._labels import attributes_of, references
+from evenhand._labels import attributes_of
 from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
 from evenhand.audits.scores.measures import checked_classes
@@ -19,6 +19,7 @@ from evenhand.audits.scores.rows import ScoreColumns, observations_of, sampled, 
 from evenhand.audits.scores.scale import tolerance_for
 from evenhand.audits.scores.sections import add_sections
 from evenhand.audits.scores.sides import Question
+from evenhand.stats.interval import Alternative
 
 
 @tells_its_call("data", "probes")
@@ -32,6 +33,7 @@ def audit_scores(
     strata: str | None = None,
     reference: str | Mapping[str, str] | None = None,
     tolerance: float | tuple[float, float] | None = None,
+    alternative: Alternative = "two-sided",
     primary: str | Sequence[str] = (),
     weight: str | None = None,
     probes: str | os.PathLike[str] | None = None,
@@ -57,6 +59,8 @@ def audit_scores(
         reference: the group that the others are held against; all pairs by default.
         tolerance: largest difference of means that counts as even-handed, declared beforehand. By default
             0.1 for scores in [−1, 1]; scores on another scale need one.
+        alternative: which direction of mean gaps is looked for, declared beforehand: two-sided, or whether
+            others are greater, or less, than their reference. Other measures stay two-sided.
         primary: names of the claims that make the headline; by default a rule of the audit chooses them.
             Here they are names of scores.
         weight: column with case weights.
@@ -77,6 +81,7 @@ def audit_scores(
     >>> audit_scores(rows, scores="score", groups="sex", units="text").findings[0].estimate.value
     0.0
     """
+    call = locals()
     table = table_of(data, probes)
     roles = ScoreColumns(
         scores=_names(scores),
@@ -88,13 +93,7 @@ def audit_scores(
         classes=checked_classes(classes),
     )
     observations = observations_of(table, roles)
-    declared = Declared(
-        reference=references(reference, tuple(roles.groups)),
-        primary=named_primary(primary),
-        level=level,
-        correction=correction,
-        seed=seed,
-    )
+    declared = Declared.of(call, tuple(roles.groups))
     declared.check_primary(roles.scores)
     analysis = Analysis()
     observations, samples, nested = sampled(observations, roles, analysis)

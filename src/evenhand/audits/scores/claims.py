@@ -19,7 +19,7 @@ from evenhand._compare import (
     widest_of,
 )
 from evenhand._errors import UsageError
-from evenhand._estimate import Evidence
+from evenhand._estimate import Evidence, directed
 from evenhand._judge import judge
 from evenhand._labels import OTHERS, Label
 from evenhand._largest import largest
@@ -80,6 +80,14 @@ def compare_groups(
         attribute → evidence of its overall pairs, for the exhibits that look closer.
     """
     found: dict[str, list[Evidence]] = {}
+    if asked.declared.alternative != "two-sided":
+        only, other = ("higher", "lower") if asked.declared.alternative == "greater" else ("lower", "higher")
+        analysis.note(
+            "one-direction",
+            f"One direction was declared beforehand: whether mean {asked.score} is {only} than with the"
+            f' reference. That it is {other}, by however much, gets no verdict; "within tolerance" says only'
+            f" that it is not {only} by more than the tolerance. Other measures are looked at both ways.",
+        )
     for attribute in asked.attributes:
         sides = _usable_sides(observations, asked, attribute, analysis)
         if len(sides) < 2:
@@ -94,7 +102,9 @@ def compare_groups(
         over = samples_of(observations, asked, sides, analysis, attribute)
         claim = mean_claim(observations, asked, sides, over)
         level = asked.declared.level
-        items = found[attribute] = _said_once([evidence_of(claim, a, b, level=level) for a, b in pairs])
+        one_way, bounds = asked.declared.alternative, asked.declared.one_sided(asked.tolerance)
+        items = _said_once([directed(evidence_of(claim, a, b, level=level), one_way) for a, b in pairs])
+        found[attribute] = items
         add_shared(analysis.shared, observations, asked, over, items)
         if len(sides) > 2 and attribute not in asked.declared.reference:
             primary = widest_of(sides, claim, level=level) or items[:1]
@@ -102,12 +112,12 @@ def compare_groups(
             primary = [largest(items, f"{claim.name}, largest of {len(items)} gaps")]
         head = asked.declared.heads(asked.score)
         if head is not False:
-            analysis.primary += [(item, asked.tolerance) for item in primary]
+            analysis.primary += [(item, bounds) for item in primary]
         if len(items) > 1 or head is False:
             correction = asked.declared.correction
             # The pair that the primary claim tells is described, not judged again.
             told = {_sides_told(item) for item in primary} if head is not False else set()
-            own = [None if _sides_told(item) in told else asked.tolerance for item in items]
+            own = [None if _sides_told(item) in told else bounds for item in items]
             analysis.findings += judge(items, tolerances=own, family=attribute, correction=correction)
         analysis.findings += _by_stratum(observations, asked, attribute, sides, over)
     return found
@@ -262,19 +272,22 @@ def _by_stratum(
         )  # of these rows: a claim knows what it has seen
         if len(present) == 2 or (len(present) > 2 and attribute in asked.declared.reference):
             pairs = compared_pairs(asked, attribute, present)
-            items += [evidence_of(claim, a, b, level=level, given=given) for a, b in pairs]
+            pieces = [evidence_of(claim, a, b, level=level, given=given) for a, b in pairs]
+            items += [directed(item, asked.declared.alternative) for item in pieces]
         elif len(present) > 2:
             items += widest_of(present, claim, level=level, given=given)
     family = f"{attribute} by {asked.strata}"
-    return judge(items, tolerance=asked.tolerance, family=family, correction=asked.declared.correction)
+    bounds = asked.declared.one_sided(asked.tolerance)
+    return judge(items, tolerance=bounds, family=family, correction=asked.declared.correction)
 
 
 def check_question(observations: Observations, asked: Question) -> None:
     """Raise where the question names what the observations do not have.
 
     Raises:
-        UsageError: `no-groups`, `unknown-score`, `unknown-unit`.
+        UsageError: `no-groups`, `no-direction`, `unknown-score`, `unknown-unit`.
     """
+    asked.declared.check_direction(asked.attributes)
     if not asked.attributes:
         raise UsageError(
             "no-groups", "an audit compares groups, and none is named", hint="name one with groups= (--group)"

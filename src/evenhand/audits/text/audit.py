@@ -8,9 +8,8 @@ from concurrent.futures import Executor
 from typing import Any
 
 from evenhand._analysis import Analysis
-from evenhand._declared import Declared, named_primary
+from evenhand._declared import Declared
 from evenhand._judge import Correction
-from evenhand._labels import references
 from evenhand._model import Subject, traits_of
 from evenhand._provenance import digest_of, provenance, tells_its_call
 from evenhand._result import Result
@@ -26,6 +25,7 @@ from evenhand.audits.text.exhibits import add_examples
 from evenhand.audits.text.notes import note_collisions, note_run, note_texts
 from evenhand.audits.text.parts import Flagged
 from evenhand.plans.pairs import Mode
+from evenhand.stats.interval import Alternative
 from evenhand.subjects.long_texts import How
 from evenhand.terms import Terms
 
@@ -64,6 +64,7 @@ def audit_text(
     control: bool = True,
     score: str | Sequence[str] | None = None,
     tolerance: float | tuple[float, float] | None = None,
+    alternative: Alternative = "two-sided",
     primary: str | Sequence[str] = (),
     threshold: float | None = None,
     classes: Sequence[str] = (),
@@ -119,6 +120,8 @@ def audit_text(
             and examples, and the claims of all share one family.
         tolerance: largest difference of means that counts as even-handed, declared beforehand. By default
             0.1 for scores in [−1, 1]; scores on another scale need one.
+        alternative: which direction of mean gaps is looked for, declared beforehand: two-sided, or whether
+            others are greater, or less, than their reference. Other measures stay two-sided.
         primary: names of the claims that make the headline; by default a rule of the audit chooses them.
             Here the name of the score.
         threshold: score from which a reply counts as positive, for measures of label changes.
@@ -162,6 +165,7 @@ def audit_text(
     made, chosen = design_of(call), limited(subject, call)
     if strata_subject is not None:
         made, strata = classed(made, strata_subject, journal, asks=not rescore), "sentiment"
+    declared = Declared.of(call, made.attributes)
     traits = traits_of(chosen)
     analysis = Analysis()
     note_texts(made, traits, analysis)
@@ -190,13 +194,7 @@ def audit_text(
         counts_missing=asked.stopped is None,
         threshold=threshold,
         classes=checked_classes(classes),
-        declared=Declared(
-            reference=references(reference, made.attributes),
-            primary=named_primary(primary),
-            level=level,
-            correction=correction,
-            seed=seed,
-        ),
+        declared=declared,
     )
     evidence = compare_scores(observations, made, question, names, tolerance, analysis)
     note_run(asked, observations, name, analysis)
