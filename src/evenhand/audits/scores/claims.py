@@ -25,6 +25,7 @@ from evenhand._labels import OTHERS, Label
 from evenhand._largest import largest
 from evenhand._model import Estimate, Finding, Observations
 from evenhand.audits.scores.gaps import Gap, gap_of, pooled_error
+from evenhand.audits.scores.interaction import add_interactions
 from evenhand.audits.scores.shared import add_shared
 from evenhand.audits.scores.sides import Question, Side, scored, sides_of
 from evenhand.measures.scores import MEAN_SCORE
@@ -120,6 +121,7 @@ def compare_groups(
             own = [None if _sides_told(item) in told else bounds for item in items]
             analysis.findings += judge(items, tolerances=own, family=attribute, correction=correction)
         analysis.findings += _by_stratum(observations, asked, attribute, sides, over)
+        add_interactions(observations, asked, sides, over, analysis)
     return found
 
 
