@@ -168,6 +168,11 @@ class Record:
         """What the primary claims came to, in at most two sentences: what every report begins with."""
         return str(answer_of(self))
 
+    def rows(self) -> list[dict[str, Scalar]]:
+        """One mapping a finding, with the columns of `table()` in their order."""
+        found = [_row(f) for f in self.findings]
+        return [{name: _typed(row[name], kind) for name, kind in TABLE.items()} for row in found]
+
     def table(self) -> pyarrow.Table:
         """One row a finding. Column types are fixed, also without rows.
 
@@ -175,7 +180,7 @@ class Record:
         """
         import pyarrow as pa
 
-        rows = [_row(f) for f in self.findings]
+        rows = self.rows()
         schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in TABLE.items()])
         return pa.table({name: [row[name] for row in rows] for name in TABLE}, schema=schema)
 
@@ -244,6 +249,11 @@ def _note_in(part: Any, where: str) -> Note:
         "warning" if one_of(part["level"], get_args(Level), f"{where}.level") == "warning" else "info"
     )
     return Note(slug=part["slug"], level=level, text=part["text"])
+
+
+def _typed(value: Scalar, kind: str) -> Scalar:
+    """A number that a column keeps as one with a point has one."""
+    return float(value) if kind == "double" and isinstance(value, int | float) else value
 
 
 def _row(finding: Finding) -> dict[str, Scalar]:

@@ -101,3 +101,18 @@ def test_an_audit_of_arrays_and_of_a_file_imports_no_pandas(tmp_path: Any) -> No
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_command_with_all_its_reports_imports_neither_pandas_nor_optimisers(tmp_path: Any) -> None:
+    """An inconclusive audit, whose sentences say what it could have found; every file of --out is written."""
+    path = tmp_path / "rows.csv"
+    path.write_text("p,sex\n" + "".join(f"{i % 7 / 7},{'FM'[i % 2]}\n" for i in range(30)), encoding="utf-8")
+    words = ["predictions", str(path), "--y-pred", "p", "--group", "sex", "--out", str(tmp_path / "out")]
+    program = (
+        f"import sys; from evenhand.cli import run; run({words!r})\n"
+        "print([m for m in ('pandas', 'scipy.optimize', 'scipy.stats', 'altair') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().splitlines()[-1] == "[]"
+    result = (tmp_path / "out" / "result.json").read_text(encoding="utf-8")
+    assert "four times in five" in result

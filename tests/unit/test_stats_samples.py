@@ -108,4 +108,14 @@ def test_fewer_degrees_of_freedom_need_a_larger_gap():
     """Two units a group find only huge gaps."""
     assert detectable(1.0, df=2) > detectable(1.0, df=20) > detectable(1.0)
     assert detectable(0.0) is None
+
+
+@pytest.mark.parametrize("df", [None, 1, 1.5, 2, 7.3, 40, 1e5])
+@pytest.mark.parametrize("alpha", [0.5, 0.05, 1e-3, 1e-9])
+@pytest.mark.parametrize("wanted", [0.55, 0.8, 0.99])
+def test_the_detectable_gap_has_its_power_from_one_degree_of_freedom_on(df, alpha, wanted):
+    """Also where a quantile of the central distribution is no hint of where it lies (one degree of freedom)."""
+    assert power(
+        detectable(2.0, df=df, alpha=alpha, wanted=wanted), 2.0, df=df, alpha=alpha
+    ) == pytest.approx(wanted)
     assert units_needed(0.05, 0.05, 20) > units_needed(0.1, 0.05, 20)

@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from evenhand._files import FORMULA_STARTS
+from evenhand._record import TABLE
 from evenhand._wording import visible
 
 if TYPE_CHECKING:
@@ -21,12 +22,10 @@ def render(result: Record) -> str:
     >>> render(Record(audit="text", title="t"))[:22]
     'measure,contrast,group'
     """
-    table = result.table()
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.column_names)
-    columns = [table.column(name).to_pylist() for name in table.column_names]
-    writer.writerows([neutral(value) for value in row] for row in zip(*columns, strict=True))
+    writer.writerow(TABLE)
+    writer.writerows([neutral(value) for value in row.values()] for row in result.rows())
     return out.getvalue()
 
 
