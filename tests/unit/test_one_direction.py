@@ -73,9 +73,9 @@ def test_verdict_and_sentence_are_about_the_declared_direction(
     assert result.primary[0].verdict == verdict
     assert said in str(result.answer)
     assert "tolerance of −" not in str(result.answer)
-    assert [
-        note.text.count("declared beforehand") for note in result.notes if note.slug == "one-direction"
-    ] == [1]
+    assert [note.text.count("gets no verdict") for note in result.notes if note.slug == "one-direction"] == [
+        1
+    ]
 
 
 def test_a_small_gap_of_many_people_is_shown_with_both_of_its_ends() -> None:
@@ -170,4 +170,6 @@ def test_a_text_audit_on_the_command_line_and_back_from_its_file(
     assert one.primary[0].equivalence is not None
     assert one.primary[0].equivalence[1] == math.inf
     assert one.primary[0].tolerance == (-0.1, math.inf)
+    assert "Only one direction was looked for:" in Path("one/report.html").read_text()
+    assert "Only one direction" not in Path("both/report.html").read_text()
     assert 'alternative = "less"' in Path("one/audit.toml").read_text()

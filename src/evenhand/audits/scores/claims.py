@@ -85,9 +85,10 @@ def compare_groups(
         only, other = ("higher", "lower") if asked.declared.alternative == "greater" else ("lower", "higher")
         analysis.note(
             "one-direction",
-            f"One direction was declared beforehand: whether mean {asked.score} is {only} than with the"
-            f' reference. That it is {other}, by however much, gets no verdict; "within tolerance" says only'
-            f" that it is not {only} by more than the tolerance. Other measures are looked at both ways.",
+            f"Only one direction was looked for: whether mean {asked.score} is {only} than with the"
+            f" reference. That it is {other}, by however much, gets no verdict, and “within tolerance” says"
+            " nothing of it. Other measures are looked at both ways.",
+            warning=True,
         )
     for attribute in asked.attributes:
         sides = _usable_sides(observations, asked, attribute, analysis)

@@ -72,7 +72,7 @@ def _evidence(observations: Observations, asked: Question, over: tuple[str, ...]
     found = infer(asked.declared.level)
     sizes = [side.n for side in four]
     item = Estimate(
-        measure=f"gap of {one.parts[0]} over {two.parts[0]} in mean {asked.score}",
+        measure=f"{one.parts[0]}−{two.parts[0]} gap in mean {asked.score}",
         contrast="difference",
         group=str(Label.of(names[1], one.parts[1])),
         reference=str(Label.of(names[1], three.parts[1])),
