@@ -145,7 +145,8 @@ def answer_of(result: Audited) -> Answer:
     state = state_of(first)
     everything = len({attribute_of(f) for f in order})
     if state == "within tolerance" and everything > 1:
-        fact = f"For all {everything} attributes any gap is smaller than the tolerance"
+        whom = "both" if everything == 2 else f"all {everything}"
+        fact = f"For {whom} attributes any gap is smaller than the tolerance"
         whole = _began(fact), f"; the widest: {told.fact} ({_stands(told)})."
         return Answer(state=state, fact=whole[0], rest=whole[1], second="", **shared)
     ties = _ties(order, first)

@@ -271,7 +271,7 @@ def test_all_within_tolerance_is_one_sentence_with_the_widest() -> None:
         attribute("sex", "within tolerance"), claim(verdict="within tolerance", value=0.88, span=(0.81, 0.95))
     )
     assert text.startswith(
-        "For all 2 attributes any gap is smaller than the tolerance; the widest: Black received"
+        "For both attributes any gap is smaller than the tolerance; the widest: Black received"
     )
     assert "0.88 times" in text
 

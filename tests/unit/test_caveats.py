@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,3 +96,32 @@ def test_results_with_hashes_of_16_digits_load_and_compare() -> None:
     assert "Data, subject and protocol are recorded as the same" in eh.compare(old, result).note
     other = {**result.provenance, "data": {"table": "sha256:" + "0" * 64}}
     assert "Different: data" in eh.compare(old, replace(result, provenance=other)).note
+
+
+def test_tolerances_that_nobody_declared_are_named_and_said_to_be_usual(tmp_path: Path) -> None:
+    """Of predictions as of texts; not where one was declared."""
+    rng = np.random.default_rng(0)
+    rows = {"y": rng.integers(0, 2, 400), "p": rng.integers(0, 2, 400), "sex": rng.choice(["F", "M"], 400)}
+    call = {"y_true": "y", "y_pred": "p", "groups": "sex", "positive": 1}
+    usual = eh.audit_predictions(rows, **call)
+    (note,) = [note for note in usual.notes if note.slug == "default-tolerance"]
+    assert "disparate impact 0.8 to 1.25; true positive rate −0.1 to 0.1" in note.text
+    assert "The tolerance is a default." in usual.to_html()
+    own = eh.audit_predictions(rows, **call, tolerance={"disparate impact": 0.9})
+    assert not [note for note in own.notes if note.slug == "default-tolerance"]
+    assert "The tolerance is a default." not in own.to_html()
+
+
+def test_of_many_groups_the_one_that_a_sentence_names_is_in_view() -> None:
+    """Forty groups: of every fact the first row is the group that departs most, up or down."""
+    rng = np.random.default_rng(1)
+    group = np.repeat(np.arange(40), 60)
+    p = rng.normal(size=2400) + 0.9 * (group == 37) + 0.02 * rng.normal(size=40)[group]
+    result = eh.audit_predictions({"p": p, "g": [f"town {k:02d}" for k in group]}, y_pred="p", groups="g")
+    found = re.findall(r'<h3>(.*?)</h3>.*?<div class="forest">(.*?)<details>', result.to_html(), re.DOTALL)
+    assert len(found) >= 4
+    for sentence, rows in found:
+        shown = re.findall(r"<bdi>(town \d\d)</bdi>", rows)
+        assert len(shown) == 14
+        if "the largest of" in sentence or "widest" not in sentence:
+            assert shown[0].lower() in sentence.lower()

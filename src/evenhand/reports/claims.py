@@ -118,7 +118,11 @@ def _others(speaker: Finding, members: Sequence[Finding], scene: Scene) -> str:
 
 
 def _forest(fact: Fact, scene: Scene, most: int) -> Part | None:
-    """Every group of the attribute by the measure that speaks, the least first, the reference last."""
+    """Every group of the attribute by the measure that speaks, the reference last.
+
+    Few groups stand in the order of their values; of many, as of all pairs, those come first whose verdict
+    is the clearest, so that what is folded away is what says least.
+    """
     f = fact.speaker
     base, contrast = base_of(f.estimate.measure)[0], f.estimate.contrast
     rows = [
@@ -133,8 +137,8 @@ def _forest(fact: Fact, scene: Scene, most: int) -> Part | None:
     if not rows:
         return None
     references = {m.estimate.reference for m in rows}
-    if len(references) > 1:  # all pairs: the widest first
-        rows = sorted(rows, key=lambda m: (STATES.index(state_of(m)), -abs(_off(m))))
+    if len(references) > 1 or len(rows) > OPEN_ROWS:
+        rows = ranked(rows)
     else:
         rows = sorted(rows, key=lambda m: m.estimate.value or 0.0)
     axis = axis_for(rows)
@@ -169,11 +173,6 @@ def _tell_apart(shown: Sequence[Part], rows: Sequence[Finding]) -> None:
     for row, finding in zip(shown, rows, strict=False):
         if named[row["group"]] > 1 and finding.verdict is None:
             row["group"] = f"{row['group']}, {visible(finding.family)}"
-
-
-def _off(finding: Finding) -> float:
-    value = finding.estimate.value or 0.0
-    return value - 1 if finding.estimate.contrast == "ratio" else value
 
 
 def _row(finding: Finding, scene: Scene, drawn: str, *, pairs: bool) -> Part:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from evenhand._analysis import Analysis
+from evenhand._declared import Declared
 from evenhand._errors import DataError, UsageError
 from evenhand._vocabulary import Positive
+from evenhand._wording import short
 from evenhand.audits.predictions.class_cells import MOST_LABELS
 from evenhand.audits.predictions.roles import Named
 from evenhand.measures import attribute_flip, classification, regression
@@ -103,6 +105,26 @@ def tolerances(given: Mapping[str, Any] | None, task: Task) -> dict[str, Any]:
             )
         merged[name] = tuple(value) if isinstance(value, list) else value
     return merged
+
+
+def check_claims(given: Mapping[str, Any] | None, declared: Declared, analysis: Analysis) -> None:
+    """Once all claims are made: those named as primary are there, and tolerances that nobody gave are told.
+
+    Raises:
+        UsageError: `unknown-primary`.
+    """
+    declared.check_primary(analysis.claimed)
+    found = {
+        f"{item.estimate.measure.partition(',')[0]} {short(bounds[0])} to {short(bounds[1])}"
+        for item, bounds in analysis.primary
+        if bounds is not None
+    }
+    if not given and found:
+        analysis.note(
+            "default-tolerance",
+            f"No tolerance was declared; the usual ones were taken: {'; '.join(sorted(found))}. For another"
+            " use, declare your own (tolerance=, --tolerance).",
+        )
 
 
 def is_notebook(measures: str | Sequence[str]) -> bool:

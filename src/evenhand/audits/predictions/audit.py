@@ -20,6 +20,7 @@ from evenhand.audits.predictions.asked import (
     Options,
     Selection,
     Task,
+    check_claims,
     check_min_group,
     check_period,
     check_selection,
@@ -246,7 +247,7 @@ def audit_predictions(
         seed=seed,
     )
     counts = _counted(given, declared, analysis, options, chosen, at_hand)
-    declared.check_primary(analysis.claimed)
+    check_claims(tolerance, declared, analysis)
     return analysis.result(
         audit="predictions",
         title=_title(data, y_pred, at_hand, given),
