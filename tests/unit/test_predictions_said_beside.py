@@ -169,3 +169,16 @@ def test_where_the_first_place_is_best_no_high_prediction_is_called_favourable()
     page = found.to_html()
     assert "the first place of a list" in page
     assert "high prediction" not in page
+
+
+def test_of_many_groups_those_furthest_off_are_drawn() -> None:
+    """The one that the headline names among them; and it is said how many are not."""
+    rng = np.random.default_rng(2)
+    group = np.repeat(np.arange(20), 50)
+    p = rng.normal(size=1000) - 1.5 * (group == 18)
+    result = eh.audit_predictions({"p": p, "g": [f"town {k:02d}" for k in group]}, y_pred="p", groups="g")
+    for name in ("score distributions by g", "pass rates by g", "impact ratio by g"):
+        exhibit = result.exhibits[name]
+        assert "g=town 18" in exhibit.columns["group"]
+        assert "12 are not" in exhibit.note
+    assert len(set(result.exhibits["score distributions by g"].columns["group"])) == 8

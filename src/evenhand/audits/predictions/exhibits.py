@@ -44,7 +44,7 @@ def add_regression(
     attribute, everyone = reference.label.attribute, found.source.everyone
     performance_table(analysis, found.scale, [everyone, *cells], f"{attribute}", declared.level)
     selection_table(analysis, found, cells, reference, declared.level, quantiles)
-    distributions(analysis, cells, f"{attribute}")
+    distributions(analysis, cells, reference)
     curves(analysis, cells, reference, declared)
     if attribute is not None and attribute.crossed:
         intersections(analysis, cells, attribute)
@@ -141,8 +141,26 @@ def selection_table(
     )
 
 
-def distributions(analysis: Analysis, cells: Sequence[Cell], attribute: str, bins: int = 30) -> None:
+MOST_DRAWN = 7
+"""Groups beside the reference that charts draw."""
+
+
+def furthest(cells: Sequence[Cell], reference: Cell) -> list[Cell]:
+    """The groups that charts draw, in their order: those whose mean lies furthest from the reference's."""
+    others = [c for c in cells if c is not reference]
+    middle = reference.moments.means["p"]
+    kept = sorted(others, key=lambda c: -abs(c.moments.means["p"] - middle))[:MOST_DRAWN]
+    return [c for c in others if any(c is k for k in kept)]
+
+
+def _which(cells: Sequence[Cell]) -> str:
+    left = len(cells) - 1 - MOST_DRAWN
+    return f" Drawn are the {MOST_DRAWN} groups whose mean lies furthest; {left} are not." if left > 0 else ""
+
+
+def distributions(analysis: Analysis, cells: Sequence[Cell], reference: Cell, bins: int = 30) -> None:
     """The distribution of scores of each group, in common bins."""
+    attribute, shown = reference.label.attribute, [reference, *furthest(cells, reference)]
     values = cells[0].scores.values
     if len(values) < 2:
         return
@@ -151,7 +169,7 @@ def distributions(analysis: Analysis, cells: Sequence[Cell], attribute: str, bin
     starts = np.searchsorted(values, edges)
     starts[0], starts[-1] = 0, len(values)
     table: Table = {k: [] for k in ("low", "high", "share", "group")}
-    for c in cells[:8]:
+    for c in (c for c in cells if any(c is s for s in shown)):
         share = np.diff(c.scores.cumulated[starts]) / c.scores.total
         table["low"] += edges[:-1].tolist()
         table["high"] += edges[1:].tolist()
@@ -160,8 +178,7 @@ def distributions(analysis: Analysis, cells: Sequence[Cell], attribute: str, bin
     analysis.exhibits[f"score distributions by {attribute}"] = Exhibit(
         title=f"Score distributions by {attribute}",
         columns=table,
-        note="Share of each group in equal bins of the predictions."
-        + (f" The first 8 of {len(cells)} groups are drawn." if len(cells) > 8 else ""),
+        note=f"Share of each group in equal bins of the predictions.{_which(cells)}",
         chart="density",
         encode={"low": "low", "high": "high", "share": "share", "color": "group"},
     )
@@ -174,7 +191,7 @@ def curves(analysis: Analysis, cells: Sequence[Cell], reference: Cell, declared:
     roc: list[dict[str, Scalar]] = []
     impact: list[dict[str, Scalar]] = []
     known: dict[Label, ImpactCurve] = {}
-    for c in [c for c in cells if c is not reference][:6]:
+    for c in furthest(cells, reference):
         sides = c.scores, reference.scores
         drawn = DrawnPair.of(*sides, seed=seed)
         passed = pass_curve(*sides, level=level, drawn=drawn)
@@ -191,7 +208,7 @@ def curves(analysis: Analysis, cells: Sequence[Cell], reference: Cell, declared:
         return
     diagonal = [(end, end, end, end, None, "equal pass rates") for end in (0.0, 1.0)]
     roc += [dict(zip((*ROC, "group"), point, strict=True)) for point in diagonal]
-    _add_curves(analysis, roc, impact, reference.label, level)
+    _add_curves(analysis, roc, impact, reference.label, level, _which(cells))
 
 
 def _add_curves(
@@ -200,6 +217,7 @@ def _add_curves(
     impact: list[dict[str, Scalar]],
     reference: Label,
     level: float,
+    which: str,
 ) -> None:
     attribute = reference.attribute
     analysis.exhibits[f"pass rates by {attribute}"] = Exhibit.of(
@@ -207,7 +225,7 @@ def _add_curves(
         roc,
         note=f"Share of the group above each threshold against that of {reference}: under the diagonal fewer"
         f" of the group pass. {100 * level:.0f} % simultaneous band over all thresholds. The area is the"
-        " adverse-impact AUC.",
+        f" adverse-impact AUC.{which}",
         chart="band",
         encode={"x": ROC[0], "y": ROC[1], "low": "low", "high": "high", "color": "group"},
     )
@@ -218,7 +236,8 @@ def _add_curves(
         columns=(*IMPACT, "group"),
         note=f"Selection rate of the group ÷ that of {reference} at every threshold, with a"
         f" {100 * level:.0f} % simultaneous band (made on the log scale; the drawing cuts it at 0.25 and"
-        " 4). Rules at 0.8, 1 and 1.25. Thresholds with under 5 expected in a group are left out.",
+        " 4). Rules at 0.8, 1 and 1.25. Thresholds with under 5 expected in a group are left out."
+        f"{which}",
         chart="band",
         encode={**band, "rules": [0.8, 1.0, 1.25]},
     )
