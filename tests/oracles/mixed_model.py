@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._model import FloatArray
-from evenhand.stats.crossed import prepare
+from evenhand.stats.crossing import prepare
 from evenhand.stats.interval import Inference, check_level, from_standard_error
 
 MOST_CELLS = 1500

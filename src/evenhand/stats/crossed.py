@@ -24,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import UsageError
-from evenhand._model import FloatArray
+from evenhand._model import FloatArray, Folded
+from evenhand.stats.crossing import Crossing, Dimension, compacted, prepare
 from evenhand.stats.interval import Alternative, Inference, check_level, from_standard_error
 
 MOST_UNITS = 4
@@ -32,7 +33,6 @@ MOST_UNITS = 4
 LEAST_UNITS = 4
 """Units that each group needs of a dimension that is nested in the groups (names): below there is no
 verdict."""
-Codes = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,140 +43,13 @@ class Component:
     df: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Dimension:
-    """Sums of one sampled dimension. Arrays are (2, levels): row 0 is the group, row 1 the reference.
-
-    Args:
-        name: e.g. ``"text"``.
-        codes: compact codes of the rows, 0..levels−1.
-        levels: the codes as the caller numbered them.
-        total: sum of the weights. score: weighted sum of the centred scores.
-        nested: True where no unit occurs in both groups.
-    """
-
-    name: str
-    codes: npt.NDArray[np.intp]
-    levels: npt.NDArray[np.intp]
-    total: FloatArray
-    score: FloatArray
-    nested: bool
-
-    def sizes(self) -> npt.NDArray[np.intp]:
-        """Units in each of the two groups, shape (2,)."""
-        return np.asarray(np.count_nonzero(self.total, axis=1), dtype=np.intp)
-
-    def leave_one_out(self) -> FloatArray:
-        """The two groups' means without each unit, (2, levels); NaN where the unit is the whole group."""
-        rest = self.total.sum(axis=1, keepdims=True) - self.total
-        # A rest that is rounding error of the total is no rest.
-        gone = rest <= 1e-12 * self.total.sum(axis=1, keepdims=True)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            left = (self.score.sum(axis=1, keepdims=True) - self.score) / rest
-        return np.where(gone, np.nan, left)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Crossing:
-    """The usable rows of a comparison. `side` is 0 in the group and 1 in the reference; `score` is
-    centred."""
-
-    score: FloatArray
-    weight: FloatArray
-    side: npt.NDArray[np.intp]
-    centre: float
-    scale: float
-    dropped: int
-    dimensions: tuple[Dimension, ...]
-
-    def means(self) -> FloatArray:
-        """The two (centred) weighted means, shape (2,); NaN for an empty group."""
-        total = np.bincount(self.side, self.weight, 2)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.bincount(self.side, self.weight * self.score, 2) / total)
-
-
-def prepare(
-    score: npt.ArrayLike,
-    *,
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    units: Mapping[str, npt.ArrayLike],
-    over: Sequence[str],
-    weight: npt.ArrayLike | None = None,
-) -> Crossing:
-    """Checked, compacted rows and their sums: what `difference` and `influence` work on.
-
-    Rows outside both groups, without a finite score, with weight 0 or with a missing unit (code −1) are
-    dropped.
-
-    Raises:
-        UsageError: `unequal-lengths`, `groups-overlap`, `unknown-unit`, `bad-weight`.
-    """
-    x = np.asarray(score, dtype=float)
-    in_a, in_b = np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)
-    w = np.ones(len(x)) if weight is None else np.asarray(weight, dtype=float)
-    missing = [name for name in over if name not in units]
-    if missing:
-        raise UsageError("unknown-unit", "no such unit", given=missing[0], available=list(units))
-    chosen = {name: np.asarray(units[name]) for name in over}
-    lengths = {"score": len(x), "a": len(in_a), "b": len(in_b), "weight": len(w)}
-    lengths |= {name: len(codes) for name, codes in chosen.items()}
-    if len(set(lengths.values())) > 1:
-        raise UsageError("unequal-lengths", "columns of different lengths", given=lengths)
-    if np.any(in_a & in_b):
-        raise UsageError(
-            "groups-overlap",
-            "a row belongs to both groups of a comparison",
-            given=f"{np.count_nonzero(in_a & in_b)} rows in both",
-            hint="compare with the rows outside the group",
-        )
-    if not np.all(np.isfinite(w)) or np.any(w < 0):
-        raise UsageError("bad-weight", "case weights must be finite and not negative")
-    asked = in_a | in_b
-    keep = asked & np.isfinite(x) & (w > 0)
-    for codes in chosen.values():
-        keep &= codes >= 0
-    x, w, side = x[keep], w[keep], in_b[keep].astype(np.intp)
-    centre = float(np.average(x, weights=w)) if len(x) else 0.0
-    scale = float(np.abs(x).max()) if len(x) else 0.0
-    x = x - centre
-    dimensions = tuple(_dimension(name, codes[keep], x, w, side) for name, codes in chosen.items())
-    dropped = int(np.count_nonzero(asked) - len(x))
-    return Crossing(
-        score=x, weight=w, side=side, centre=centre, scale=scale, dropped=dropped, dimensions=dimensions
-    )
-
-
-def _compact(codes: Codes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """(levels present, codes renumbered 0..levels−1); by counting where codes are dense, else by sorting."""
-    if len(codes) == 0 or int(codes.max()) > 4 * len(codes) + 1000:
-        levels, compact = np.unique(codes, return_inverse=True)
-        return levels.astype(np.intp), compact.astype(np.intp)
-    present = np.bincount(codes) > 0
-    levels = np.flatnonzero(present)
-    return levels, np.asarray((np.cumsum(present) - 1)[codes], dtype=np.intp)
-
-
-def _dimension(
-    name: str, codes: Codes, x: FloatArray, w: FloatArray, side: npt.NDArray[np.intp]
-) -> Dimension:
-    levels, compact = _compact(codes)
-    index = side * len(levels) + compact
-    shape = (2, len(levels))
-    total = np.bincount(index, w, 2 * len(levels)).astype(float).reshape(shape)
-    score = np.bincount(index, w * x, 2 * len(levels)).astype(float).reshape(shape)
-    nested = not bool(np.any((total[0] > 0) & (total[1] > 0)))
-    return Dimension(name=name, codes=compact, levels=levels, total=total, score=score, nested=nested)
-
-
 def difference(
     score: npt.ArrayLike,
     *,
     a: npt.ArrayLike,
     b: npt.ArrayLike,
     units: Mapping[str, npt.ArrayLike],
-    weight: npt.ArrayLike | None = None,
+    weight: npt.ArrayLike | Folded | None = None,
     level: float = 0.95,
     over: Sequence[str] | None = None,
     alternative: Alternative = "two-sided",
@@ -188,7 +61,8 @@ def difference(
         score: (n,) numbers; rows that are not finite are dropped and counted in ``detail["dropped"]``.
         a, b: (n,) masks of the two groups, disjoint.
         units: name → (n,) integer codes of the sampled units, −1 for missing.
-        weight: (n,) case weights, not negative; None for ones.
+        weight: (n,) case weights, not negative; None for ones. Or what each row stands for, where that is
+            several rows; `score` are their means then.
         level: of the interval, in (0, 1).
         over: up to four names of `units`; None for all of them. Whether a unit is nested in groups (names) or
             crossed with them (texts) is read off the codes.
@@ -227,8 +101,8 @@ def difference(
     detail: dict[str, Any] = {
         "mean_a": _finite(means[0] + rows.centre),
         "mean_b": _finite(means[1] + rows.centre),
-        "n_a": int(np.count_nonzero(rows.side == 0)),
-        "n_b": int(np.count_nonzero(rows.side == 1)),
+        "n_a": rows.on(0),
+        "n_b": rows.on(1),
         "dropped": rows.dropped,
         "design": {d.name: "nested" if d.nested else "crossed" for d in rows.dimensions},
         "units": {d.name: len(d.levels) for d in rows.dimensions},
@@ -268,7 +142,7 @@ def _method(rows: Crossing) -> str:
 def _why_not(rows: Crossing) -> str | None:
     """A reason where this design cannot carry an interval."""
     for side, who in ((0, "the group"), (1, "the reference")):
-        n = int(np.count_nonzero(rows.side == side))
+        n = rows.on(side)
         if n == 0:
             return f"{who} has no score"
         if n < 2 and not rows.dimensions:
@@ -301,7 +175,7 @@ def spread(rows: Crossing, *, alike: bool = True) -> tuple[Component, dict[str, 
     else:
         whole = _over_many(rows, means, each)
     # Rounding error of sums of numbers of this size is not variation.
-    least = 1e-13 * float(np.abs(rows.score).max(initial=0.0)) + float(np.finfo(float).eps) * rows.scale
+    least = 1e-13 * rows.furthest() + float(np.finfo(float).eps) * rows.scale
     return (whole if whole.variance > least**2 else Component(variance=0.0, df=whole.df)), named
 
 
@@ -361,11 +235,15 @@ def satterthwaite(parts: Sequence[Component], total: float | None = None) -> flo
     return float(total**2 / below) if below > 0 else float(max((p.df for p in parts), default=1.0))
 
 
-def _effective(shares: FloatArray) -> float:
+def _effective(shares: FloatArray, times: FloatArray | float = 1.0) -> float:
     """Degrees of freedom of a sum of squares over units of unequal size: (Σp²)²/Σp⁴ − 1, which is U − 1 for
-    equal sizes (after Carter, Schnepel & Steigerwald 2017), and never under 1."""
-    p = shares[shares > 0] / shares.sum()
-    return max(1.0, float(np.sum(p**2) ** 2 / np.sum(p**4)) - 1.0)
+    equal sizes (after Carter, Schnepel & Steigerwald 2017), and never under 1.
+
+    Args:
+        times: (n,) how often each share, which is positive, occurs.
+    """
+    p = shares[shares > 0] / np.sum(shares * times)
+    return max(1.0, float(np.sum(p**2 * times) ** 2 / np.sum(p**4 * times)) - 1.0)
 
 
 def _row_parts(rows: Crossing, means: FloatArray) -> list[Component]:
@@ -374,10 +252,21 @@ def _row_parts(rows: Crossing, means: FloatArray) -> list[Component]:
     for side in (0, 1):
         mine = rows.side == side
         w, x = rows.weight[mine], rows.score[mine]
+        if rows.folded is not None:
+            parts.append(_folded_part(rows.folded[mine], x - means[side]))
+            continue
         n = len(w)
         variance = float(np.sum((w * (x - means[side])) ** 2) / w.sum() ** 2 * n / (n - 1))
         parts.append(Component(variance=variance, df=_effective(w)))
     return parts
+
+
+def _folded_part(own: Folded, off: FloatArray) -> Component:
+    """The same of rows that stand for several; `off`: how far their means are from the group's."""
+    w, n = own.weight, int(own.count.sum())
+    square = float(np.sum(w**2 * (own.within + own.count * off**2)))
+    variance = square / float(np.sum(w * own.count)) ** 2 * n / (n - 1)
+    return Component(variance=variance, df=_effective(w, own.count.astype(float)))
 
 
 def _dimension_parts(d: Dimension, means: FloatArray, alike: bool = True) -> list[Component]:
@@ -436,7 +325,7 @@ def _cell_part(rows: Crossing, means: FloatArray, first: Dimension, second: Dime
     """
     joint = not (first.nested or second.nested)
     width = len(second.levels)
-    keys, cell = _compact(first.codes * width + second.codes)
+    keys, cell = compacted(first.codes * width + second.codes)
     residual = _additive_residual(rows, means, (first, second))
     total = np.bincount(rows.side, rows.weight, 2)
     parts, tables = [], []
@@ -479,7 +368,7 @@ def _additive_residual(
 
     One sweep is exact on a complete grid with equal weights."""
     e = rows.score - means[rows.side]
-    scale = max(float(np.abs(e).max()), 1e-300)
+    scale = max(rows.furthest(means[rows.side]), 1e-300)
     index = [rows.side * len(d.levels) + d.codes for d in dimensions]
     for _ in range(sweeps):
         moved = 0.0
@@ -517,7 +406,7 @@ def cluster_variance(influence: npt.ArrayLike, *clusters: npt.ArrayLike) -> Comp
     psi = np.asarray(influence, dtype=float)
     variances, sizes, compacts = [], [], []
     for codes in clusters:
-        levels, compact = _compact(np.asarray(codes))
+        levels, compact = compacted(np.asarray(codes))
         n = len(levels)
         sums = np.bincount(compact, psi, n)
         variances.append(float(np.sum(sums**2)) * n / max(n - 1, 1))
@@ -526,7 +415,7 @@ def cluster_variance(influence: npt.ArrayLike, *clusters: npt.ArrayLike) -> Comp
     df = float(max(min(sizes) - 1, 0))
     if len(clusters) == 1:
         return Component(variance=variances[0], df=df)
-    levels, cell = _compact(compacts[0] * sizes[1] + compacts[1])
+    levels, cell = compacted(compacts[0] * sizes[1] + compacts[1])
     n = len(levels)
     sums = np.bincount(cell, psi, n)
     minus = float(np.sum(sums**2)) * n / max(n - 1, 1)

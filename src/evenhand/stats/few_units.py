@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
-from evenhand._model import BoolArray, FloatArray
+from evenhand._model import BoolArray, FloatArray, Folded, IntArray
 from evenhand.stats.interval import Inference, from_standard_error
 from evenhand.stats.tails import allowing_for_skewness
 
@@ -43,17 +43,23 @@ class Few:
 
 
 def few(
-    score: FloatArray, a: BoolArray, b: BoolArray, codes: npt.NDArray[np.integer], dimension: str
+    score: FloatArray,
+    a: BoolArray,
+    b: BoolArray,
+    codes: npt.NDArray[np.integer],
+    dimension: str,
+    folded: Folded | None = None,
 ) -> list[Few]:
     """Where fewer than five units differ from the most common value: of the gaps of units that both groups
     share, else of the means of each group's units.
 
     Args:
         score: (n,). a, b: (n,) rows of the two groups. codes: (n,) unit of each row, −1 for none.
+        folded: what the rows stand for, where it is several each.
     """
-    known = score[np.isfinite(score)]
-    scale = float(np.ptp(known)) if len(known) else 0.0
-    means = [unit_means(score, codes, side) for side in (a, b)]
+    scale = _range(score, folded)
+    times = None if folded is None else folded.count
+    means = [unit_means(score, codes, side, times) for side in (a, b)]
     shared = np.intersect1d(means[0][0], means[1][0])
     if len(shared):
         gaps = _at(means[0], shared) - _at(means[1], shared)
@@ -66,6 +72,35 @@ def few(
         if len(own)
     ]
     return [f for f in found if f.differing < FEW]
+
+
+def few_rows(score: FloatArray, a: BoolArray, b: BoolArray, folded: Folded, dimension: str) -> list[Few]:
+    """The same where each row is a unit, and rows are folded: of the tallies of their values."""
+    scale, finite, found = _range(score, folded), np.isfinite(score), []
+    for side in (a, b):
+        at = np.flatnonzero(side & finite).tolist()
+        own = [folded.tallies[i] for i in at]
+        if not at or any(one is None for one in own):
+            continue
+        values = np.array([value for one in own for value in one or ()])
+        times = np.array([n for one in own for n in (one or {}).values()])
+        found.append(
+            Few(
+                dimension=dimension,
+                differing=_differing(values - values[0], scale, times),
+                units=int(times.sum()),
+            )
+        )
+    return [f for f in found if f.differing < FEW]
+
+
+def _range(score: FloatArray, folded: Folded | None) -> float:
+    known = np.isfinite(score)
+    if not known.any():
+        return 0.0
+    if folded is None:
+        return float(np.ptp(score[known]))
+    return float(folded.high[known].max() - folded.low[known].min())
 
 
 def widened(
@@ -92,21 +127,27 @@ def units_for(tolerance: float, spread: float, level: float = 0.95) -> int | Non
 
 
 def unit_means(
-    score: FloatArray, codes: npt.NDArray[np.integer], rows: BoolArray
+    score: FloatArray, codes: npt.NDArray[np.integer], rows: BoolArray, times: IntArray | None = None
 ) -> tuple[npt.NDArray[np.integer], FloatArray]:
-    """The units that have rows, and the mean score of each."""
+    """The units that have rows, and the mean score of each; `times`: how many rows each row stands for."""
     chosen = rows & (codes >= 0)
     score, codes = score[chosen], codes[chosen]
+    own = None if times is None else times[chosen]
     units, place = np.unique(codes, return_inverse=True)
-    return units, np.bincount(place, score, len(units)) / np.maximum(
-        np.bincount(place, minlength=len(units)), 1
-    )
+    total = np.bincount(place, score if own is None else score * own, len(units))
+    return units, total / np.maximum(np.bincount(place, own, minlength=len(units)), 1)
 
 
-def hidden(score: FloatArray, a: BoolArray, b: BoolArray, codes: npt.NDArray[np.integer]) -> float:
+def hidden(
+    score: FloatArray,
+    a: BoolArray,
+    b: BoolArray,
+    codes: npt.NDArray[np.integer],
+    times: IntArray | None = None,
+) -> float:
     """Variance of a difference that the means of few skewed units hide, where they are nested in groups.
 
-    It is 0 for units that both groups share.
+    It is 0 for units that both groups share. `times`: how many rows each row stands for.
 
     >>> rng = np.random.default_rng(0)
     >>> score, codes = np.exp(rng.normal(size=72)), np.arange(72)
@@ -114,12 +155,14 @@ def hidden(score: FloatArray, a: BoolArray, b: BoolArray, codes: npt.NDArray[np.
     (True, 0.0)
     """
     seen = np.isfinite(score)
-    (mine, x), (other, y) = (unit_means(score, codes, rows & seen) for rows in (a, b))
+    (mine, x), (other, y) = (unit_means(score, codes, rows & seen, times) for rows in (a, b))
     if min(len(x), len(y)) < 2 or len(np.intersect1d(mine, other)):
         return 0.0
     plain = float(x.std(ddof=1) / len(x) ** 0.5), float(y.std(ddof=1) / len(y) ** 0.5)
     shapes = [(float(np.mean((v - v.mean()) ** 2)), float(np.mean((v - v.mean()) ** 3))) for v in (x, y)]
     wide = allowing_for_skewness(plain, (len(x), len(y)), (shapes[0], shapes[1]))
+    if all(math.isclose(w, p, rel_tol=1e-12) for w, p in zip(wide, plain, strict=True)):
+        return 0.0  # whatever the rounding of their squares says
     return float(wide[0] ** 2 + wide[1] ** 2 - plain[0] ** 2 - plain[1] ** 2)
 
 
@@ -129,9 +172,10 @@ def with_hidden(
     a: BoolArray,
     b: BoolArray,
     units: Mapping[str, npt.NDArray[np.integer]],
+    times: IntArray | None = None,
 ) -> Inference:
     """An inference whose interval allows for what few skewed units hide; p stays that of the plain test."""
-    extra = sum(hidden(score, a, b, codes) for codes in units.values())
+    extra = sum(hidden(score, a, b, codes, times) for codes in units.values())
     if extra <= 0 or not found.se or found.value is None:
         return found
     se, method = (found.se**2 + extra) ** 0.5, f"{found.method}; interval widened for skewed units"
@@ -143,16 +187,17 @@ def _at(means: tuple[npt.NDArray[np.integer], FloatArray], units: npt.NDArray[np
     return np.asarray(means[1][np.searchsorted(means[0], units)])
 
 
-def _differing(values: FloatArray, scale: float) -> int:
+def _differing(values: FloatArray, scale: float, times: IntArray | None = None) -> int:
     """Values that differ from the most common one, by more than rounding; all of them where no two agree.
 
     Args:
-        scale: the range of the scores.
+        scale: the range of the scores. times: how often each value occurs; None for once.
     """
     near = 1e-9 * scale or 1e-300
-    _, counts = np.unique(np.round(values / near), return_counts=True)
-    most = int(counts.max())
-    return len(values) - most if most > 1 or len(values) == 1 else max(len(values), FEW)
+    _, place = np.unique(np.round(values / near), return_inverse=True)
+    counts = np.bincount(place, times)
+    most, n = int(counts.max()), int(counts.sum())
+    return n - most if most > 1 or n == 1 else max(n, FEW)
 
 
 def allowing_for(found: Inference, units: int, dimension: str, spread: float = 1.0) -> Inference:

@@ -16,9 +16,16 @@ EXACT = 14
 
 
 def by_unit(
-    score: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, unit: npt.ArrayLike
+    score: npt.ArrayLike,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    unit: npt.ArrayLike,
+    times: IntArray | None = None,
 ) -> tuple[FloatArray, npt.NDArray[np.intp]]:
     """(differences, codes): d_t = X̄[t, A] − X̄[t, B] for each unit that has scores of both groups.
+
+    Args:
+        times: (n,) how many rows each stands for; None for one.
 
     >>> d, codes = by_unit([3, 5, 1, 9], [1, 1, 0, 1], [0, 0, 1, 0], [0, 0, 0, 1])
     >>> d.tolist(), codes.tolist()
@@ -29,9 +36,11 @@ def by_unit(
     means = []
     for mask in (np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)):
         keep = mask & np.isfinite(x) & (codes >= 0)
-        count = np.bincount(compact[keep], minlength=len(levels))
+        own = None if times is None else times[keep]
+        count = np.bincount(compact[keep], own, minlength=len(levels))
+        total = np.bincount(compact[keep], x[keep] if own is None else x[keep] * own, len(levels))
         with np.errstate(invalid="ignore"):
-            means.append(np.bincount(compact[keep], x[keep], len(levels)) / count)
+            means.append(total / count)
     d = means[0] - means[1]
     both = np.isfinite(d)
     return d[both], levels[both].astype(np.intp)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import chdtrc, stdtr
 
 from evenhand._errors import UsageError
-from evenhand._model import FloatArray
+from evenhand._model import FloatArray, Folded, Span
 from evenhand.stats.interval import Alternative, Inference, check_level, from_standard_error, quantile
 
 
@@ -22,8 +22,12 @@ def _clean(x: npt.ArrayLike) -> FloatArray:
 def _too_few(*samples: FloatArray, need: int = 2) -> str | None:
     for i, s in enumerate(samples):
         if len(s) < need:
-            return f"sample {i + 1} has {len(s)} value{'s' * (len(s) != 1)}; at least {need} are needed"
+            return _short(i, len(s), need)
     return None
+
+
+def _short(i: int, n: int, need: int) -> str:
+    return f"sample {i + 1} has {n} value{'s' * (n != 1)}; at least {need} are needed"
 
 
 def welch(
@@ -48,16 +52,69 @@ def welch(
     why = _too_few(x, y)
     if why:
         return Inference(level=level, method="Welch's t", why_not=why)
-    n = np.array([len(x), len(y)])
-    parts = np.array([x.var(ddof=1), y.var(ddof=1)]) / n
+    largest = max(abs(x).max(), abs(y).max())
+    return _welch(
+        np.array([len(x), len(y)]),
+        (float(x.mean()), float(y.mean())),
+        (float(x.var(ddof=1)), float(y.var(ddof=1))),
+        float(largest),
+        level=level,
+        alternative=alternative,
+    )
+
+
+def welch_folded(
+    x: tuple[FloatArray, Folded], y: tuple[FloatArray, Folded], *, level: float = 0.95
+) -> Inference:
+    """The same of (means, what stands behind them) of two samples; means that are not finite are dropped.
+
+    >>> from evenhand._model import Folded
+    >>> two = Folded(
+    ...     count=np.array([2, 2]),
+    ...     weight=np.ones(2),
+    ...     within=np.array([0.5, 0.5]),
+    ...     low=np.array([1.0, 3.0]),
+    ...     high=np.array([2.0, 4.0]),
+    ... )
+    >>> i = welch_folded((np.array([1.5, 3.5]), two), (np.array([1.5, 3.5]), two))
+    >>> i == welch([1.0, 2, 3, 4], [1.0, 2, 3, 4])
+    True
+    """
+    check_level(level)
+    n, means, variances, largest = [], [], [], 0.0
+    for i, (score, folded) in enumerate((x, y)):
+        finite = np.isfinite(score)
+        own, v = folded[finite], score[finite]
+        size = int(own.count.sum())
+        if size < 2:
+            return Inference(level=level, method="Welch's t", why_not=_short(i, size, 2))
+        mean = float(np.average(v, weights=own.count))
+        n.append(size)
+        means.append(mean)
+        variances.append(float(np.sum(own.within + own.count * (v - mean) ** 2)) / (size - 1))
+        largest = max(largest, float(np.abs(own.low).max()), float(np.abs(own.high).max()))
+    return _welch(np.array(n), (means[0], means[1]), (variances[0], variances[1]), largest, level=level)
+
+
+def _welch(
+    n: npt.NDArray[np.intp],
+    means: Span,
+    variances: Span,
+    largest: float,
+    *,
+    level: float,
+    alternative: Alternative = "two-sided",
+) -> Inference:
+    """Of the sizes, means and variances (ddof 1) of two samples; `largest`: of the numbers in them."""
+    parts = np.array(variances) / n
     # A variance that is rounding error of equal numbers is none.
-    parts[parts <= (1e-14 * max(abs(x).max(), abs(y).max())) ** 2] = 0.0
+    parts[parts <= (1e-14 * largest) ** 2] = 0.0
     below = float(np.sum(parts**2 / (n - 1)))
     df = float(parts.sum() ** 2 / below) if below > 0 else float(n.sum() - 2)
-    d = cohen_d(x, y)
+    d = _standardised(n, means, variances)
     detail = {"d": d, "g": None if d is None else d * hedges_correction(int(n.sum()) - 2), "n": n.tolist()}
     return from_standard_error(
-        float(x.mean() - y.mean()),
+        means[0] - means[1],
         float(np.sqrt(parts.sum())),
         df=df,
         level=level,
@@ -78,8 +135,13 @@ def cohen_d(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
     x, y = _clean(x), _clean(y)
     if _too_few(x, y):
         return None
-    pooled = ((len(x) - 1) * x.var(ddof=1) + (len(y) - 1) * y.var(ddof=1)) / (len(x) + len(y) - 2)
-    return float((x.mean() - y.mean()) / np.sqrt(pooled)) if pooled > 0 else None
+    variances = float(x.var(ddof=1)), float(y.var(ddof=1))
+    return _standardised(np.array([len(x), len(y)]), (float(x.mean()), float(y.mean())), variances)
+
+
+def _standardised(n: npt.NDArray[np.intp], means: Span, variances: Span) -> float | None:
+    pooled = ((n[0] - 1) * variances[0] + (n[1] - 1) * variances[1]) / (n[0] + n[1] - 2)
+    return float((means[0] - means[1]) / np.sqrt(pooled)) if pooled > 0 else None
 
 
 def hedges_correction(df: int) -> float:

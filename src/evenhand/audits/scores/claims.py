@@ -210,7 +210,7 @@ def others(sides: Sequence[Side]) -> list[Side]:
     asked = np.logical_or.reduce([side.asked for side in sides])
     labels = [Label(side.label.attribute, (OTHERS,)) for side in sides]
     return [
-        Side(label=label, rows=belongs & ~side.rows, asked=asked & ~side.asked)
+        Side(label=label, rows=belongs & ~side.rows, asked=asked & ~side.asked, count=side.count)
         for label, side in zip(labels, sides, strict=True)
     ]
 
@@ -234,9 +234,10 @@ def _rests_on(
             b=b.rows,
             units={unit: factor.codes},
             unit=unit,
-            weight=observations.weight,
+            weight=observations.weighing(asked.score),
         )
-        lonely = [outlying(unit_means(score, factor.codes, side.rows)[1]) for side in (a, b)]
+        means = [unit_means(score, factor.codes, side.rows, observations.count)[1] for side in (a, b)]
+        lonely = [outlying(own) for own in means]
         telling = (known is not None and known < ALARM) or min(lonely) < ALARM
         if found.fragile and telling and found.k is not None and found.of >= 4:
             names = ", ".join(factor.levels[code] for code in found.codes[:5])

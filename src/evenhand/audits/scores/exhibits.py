@@ -11,7 +11,7 @@ from evenhand._compare import every_pair
 from evenhand._estimate import Evidence
 from evenhand._judge import CORRECTIONS
 from evenhand._labels import Label
-from evenhand._model import BoolArray, Exhibit, FloatArray, Observations, Scalar
+from evenhand._model import BoolArray, Exhibit, FloatArray, Folded, Observations, Scalar
 from evenhand.audits.scores.claims import samples_of
 from evenhand.audits.scores.closer_look import (
     diagnostic_table,
@@ -37,7 +37,7 @@ def add_exhibits(
     analysis.show({"scores by group": summary(observations, asked)})
     for attribute in evidence:
         sides = sides_of(observations, attribute)
-        if 2 <= len(sides) <= MOST_GROUPS:
+        if 2 <= len(sides) <= MOST_GROUPS and not observations.folded:  # means have another distribution
             name = f"distribution of scores by {attribute}"
             analysis.show({name: distribution(observations, asked, sides, attribute)})
         if len(sides) > 2:
@@ -65,7 +65,7 @@ def summary(observations: Observations, asked: Question) -> Exhibit:
             "attribute": attribute,
             "group": side.label.level,
             "given": given,
-            **_described(score[side.rows & within]),
+            **_described(observations, asked.score, side.rows & within),
         }
         for attribute in asked.attributes
         for side in [*sides_of(observations, attribute), *_control(observations, attribute)]
@@ -80,7 +80,10 @@ def summary(observations: Observations, asked: Question) -> Exhibit:
     )
 
 
-def _described(scores: FloatArray) -> dict[str, Scalar]:
+def _described(observations: Observations, score: str, rows: BoolArray) -> dict[str, Scalar]:
+    scores = observations.columns[score][rows]
+    if score in observations.folded:
+        return _of_folded(scores, observations.folded[score][rows])
     values = scores[np.isfinite(scores)]
     some, several = len(values) > 0, len(values) > 1
     return {
@@ -90,6 +93,22 @@ def _described(scores: FloatArray) -> dict[str, Scalar]:
         "mean": float(values.mean()) if some else None,
         "max": float(values.max()) if some else None,
         "sd": float(values.std(ddof=1)) if several else None,
+    }
+
+
+def _of_folded(means: FloatArray, folded: Folded) -> dict[str, Scalar]:
+    """The same of rows that stand for several."""
+    own, x = folded[np.isfinite(means)], means[np.isfinite(means)]
+    n = int(own.count.sum())
+    mean = float(np.average(x, weights=own.count)) if n else None
+    square = 0.0 if mean is None else float(np.sum(own.within + own.count * (x - mean) ** 2))
+    return {
+        "n": n,
+        "failed": int(folded.count.sum()) - n,
+        "min": float(own.low.min()) if n else None,
+        "mean": mean,
+        "max": float(own.high.max()) if n else None,
+        "sd": (square / (n - 1)) ** 0.5 if n > 1 else None,
     }
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand._model import FloatArray, IntArray, Observations, Span
+from evenhand._model import IntArray, Observations, Span
 from evenhand.audits.scores.sides import Question, Side
 from evenhand.stats.crossed import LEAST_UNITS, Component, difference
-from evenhand.stats.few_units import Few, few, units_for, widened, with_hidden
+from evenhand.stats.few_units import Few, few, few_rows, units_for, widened, with_hidden
 from evenhand.stats.interval import Inference, from_standard_error, quantile
 from evenhand.stats.worst_case import slack_of
 
@@ -95,7 +95,8 @@ def gap_of(
     """
     units: Mapping[str, IntArray] = {name: observations.units[name].codes for name in over}
     score = observations.columns[asked.score]
-    found = difference(score, a=a.rows, b=b.rows, units=units, weight=observations.weight, over=over)
+    weight, folded = observations.weighing(asked.score), observations.folded.get(asked.score)
+    found = difference(score, a=a.rows, b=b.rows, units=units, weight=weight, over=over)
     if pooled is not None and found.se is not None and found.value is not None:
         share = pooled.variance * (1.0 + 1.0 / max(len(b.parts or (b,)), 1))
         if share > found.se**2:
@@ -106,12 +107,12 @@ def gap_of(
     finite = score[np.isfinite(score)]
     # What is next to the precision of its numbers would be lost in their sums.
     centred = score - (float(np.median(finite)) if len(finite) else 0.0)
-    found = with_hidden(found, centred, a.rows, b.rows, units)
+    found = with_hidden(found, centred, a.rows, b.rows, units, observations.count)
     small = [f"{n} {d}s" for d, n in _nested_sizes(observations, over, a, b) if n < LEAST_UNITS]
     if small and found.low is not None:
         why = f"a group has {small[0]} only; at least {LEAST_UNITS} are needed for a verdict"
         found = found.with_(low=None, high=None, p_value=None, se=None, why_not=why)
-    low, high = range_of(score)
+    low, high = range_of(observations, asked.score)
     spread = 0.0 if high - low <= PRECISION * max(-low, high) else high - low
     lost = [side.missing(score, observations.weight) if asked.counts_missing else 0.0 for side in (a, b)]
     slack, missing = (0.0, 0.0), None
@@ -124,8 +125,11 @@ def gap_of(
             (found.value - slack[0], found.value + slack[1]),
         )
     dimensions = [(asked.declared.word(name), codes) for name, codes in units.items()]
-    rows = dimensions or [("row", np.arange(len(score)))]
-    hardly = [f for name, codes in rows for f in few(centred, a.rows, b.rows, codes, name)]
+    if dimensions or folded is None:
+        rows = dimensions or [("row", np.arange(len(score)))]
+        hardly = [f for name, codes in rows for f in few(centred, a.rows, b.rows, codes, name, folded)]
+    else:
+        hardly = few_rows(score, a.rows, b.rows, folded, "row")
     return Gap(
         found=found,
         few=hardly,
@@ -145,11 +149,10 @@ def _told(lost: Sequence[tuple[str, float]], scale: Span, ends: Span) -> str:
     )
 
 
-def range_of(score: FloatArray) -> Span:
+def range_of(observations: Observations, score: str) -> Span:
     """The ends of the scale: 0 and 1 where all scores lie between, without being all the same; else what was
     seen."""
-    finite = score[np.isfinite(score)]
-    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+    low, high = observations.span(score) or (0.0, 0.0)
     return (0.0, 1.0) if 0.0 <= low < high <= 1.0 else (low, high)
 
 
@@ -180,8 +183,9 @@ def pooled_error(
     table = np.full((n, len(sides)), np.nan)
     for k, side in enumerate(sides):
         rows = side.rows & (codes >= 0) & np.isfinite(score)
-        count = np.bincount(codes[rows], minlength=n)
-        total = np.bincount(codes[rows], score[rows], n)
+        times = None if observations.count is None else observations.count[rows]
+        count = np.bincount(codes[rows], times, minlength=n)
+        total = np.bincount(codes[rows], score[rows] if times is None else score[rows] * times, n)
         table[:, k] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     table = table[np.isfinite(table).all(axis=1)]
     texts, groups = table.shape

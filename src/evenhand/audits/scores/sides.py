@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand._declared import Declared
 from evenhand._labels import Label, grouping_among
-from evenhand._model import BoolArray, FloatArray, Observations, Span
+from evenhand._model import BoolArray, FloatArray, IntArray, Observations, Span
 
 LABEL = "(true label)"
 """The column with the true label of each row, 0 or 1; written so that no score has its name."""
@@ -49,18 +49,20 @@ class Side:
 
     Args:
         rows: that it counts. parts: the groups that it joins, where it joins several.
-        asked: its rows whether or not they have a score.
+        asked: its rows whether or not they have a score. count: how many rows each of them stands for; None
+            for one.
     """
 
     label: Label
     rows: BoolArray
     asked: BoolArray
     parts: tuple[Label, ...] = ()
+    count: IntArray | None = None
 
     @property
     def n(self) -> int:
         """Rows."""
-        return int(self.rows.sum())
+        return int(self.rows.sum() if self.count is None else self.count[self.rows].sum())
 
     def within(self, rows: BoolArray) -> Side:
         """Those of its rows that are among `rows`."""
@@ -87,7 +89,10 @@ def sides_of(observations: Observations, attribute: str) -> list[Side]:
     factor = observations.groups[attribute]
     labels = grouping_among(attribute, observations.groups).labels
     rows = [factor.is_level(label.level) for label in labels]
-    every = (Side(label=label, rows=own, asked=own) for label, own in zip(labels, rows, strict=True))
+    every = (
+        Side(label=label, rows=own, asked=own, count=observations.count)
+        for label, own in zip(labels, rows, strict=True)
+    )
     return [side for side in every if side.rows.any()]
 
 
