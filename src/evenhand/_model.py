@@ -254,10 +254,15 @@ class Folded:
     high: FloatArray
     tallies: Sequence[Mapping[float, int] | None] = ()
 
-    def __getitem__(self, rows: npt.NDArray[Any]) -> Folded:
-        """Of some of the rows (boolean mask or indices)."""
-        named = ("count", "weight", "within", "low", "high")
-        return Folded(**{name: getattr(self, name)[rows] for name in named})
+    def __getitem__(self, rows: npt.NDArray[Any] | slice) -> Folded:
+        """Of some of the rows (boolean mask, indices or slice)."""
+        return Folded(
+            count=self.count[rows],
+            weight=self.weight[rows],
+            within=self.within[rows],
+            low=self.low[rows],
+            high=self.high[rows],
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -315,7 +320,10 @@ class Observations:
             return None
         folded = self.folded.get(column)
         low, high = (values, values) if folded is None else (folded.low, folded.high)
-        return float(low[finite].min()), float(high[finite].max())
+        return (
+            float(np.min(low, where=finite, initial=np.inf)),
+            float(np.max(high, where=finite, initial=-np.inf)),
+        )
 
     def take(self, rows: npt.NDArray[Any]) -> Observations:
         """The same observations, `rows` only (boolean mask or indices)."""

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand._errors import UsageError
 from evenhand._model import Factor, FloatArray, IntArray
 from evenhand._recurring import alike
+from evenhand.stats.blocks import rows_by_unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +64,11 @@ def samples_among(
             names.remove(name)
             said = f"Each {name} belongs to one {container}: {container} is the unit, {name} no further one."
             told.append(("units-nested", said, False))
-    if len(names) == 1 and _codes(factors[names[0]]).max(initial=0) > 0:
+    if len(names) == 1 and factors[names[0]].codes.max(initial=0) > 0:
         only = factors[names[0]]
-        counts = np.bincount(_codes(only), None if times is None else times[only.codes >= 0])
+        counts = rows_by_unit(only.codes, None, len(only.levels))
+        if times is not None:
+            counts = np.bincount(_codes(only), times[only.codes >= 0]).astype(np.int64)
         if counts.max() == 1:
             said = f"No value of {names[0]} has two rows: the {len(counts)} rows are independent."
             told.append(("unit-never-repeats", said, False))

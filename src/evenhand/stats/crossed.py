@@ -25,7 +25,8 @@ import numpy.typing as npt
 
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray, Folded
-from evenhand.stats.crossing import Crossing, Dimension, compacted, prepare
+from evenhand.stats.cells import SETTLED, SWEEPS, cells_of_one
+from evenhand.stats.crossing import Crossing, Dimension, Usable, compacted, prepare
 from evenhand.stats.interval import Alternative, Inference, check_level, from_standard_error
 
 MOST_UNITS = 4
@@ -101,8 +102,8 @@ def difference(
     detail: dict[str, Any] = {
         "mean_a": _finite(means[0] + rows.centre),
         "mean_b": _finite(means[1] + rows.centre),
-        "n_a": rows.on(0),
-        "n_b": rows.on(1),
+        "n_a": rows.sizes[0],
+        "n_b": rows.sizes[1],
         "dropped": rows.dropped,
         "design": {d.name: "nested" if d.nested else "crossed" for d in rows.dimensions},
         "units": {d.name: len(d.levels) for d in rows.dimensions},
@@ -142,7 +143,7 @@ def _method(rows: Crossing) -> str:
 def _why_not(rows: Crossing) -> str | None:
     """A reason where this design cannot carry an interval."""
     for side, who in ((0, "the group"), (1, "the reference")):
-        n = rows.on(side)
+        n = rows.sizes[side]
         if n == 0:
             return f"{who} has no score"
         if n < 2 and not rows.dimensions:
@@ -162,7 +163,7 @@ def spread(rows: Crossing, *, alike: bool = True) -> tuple[Component, dict[str, 
     """
     means = rows.means()
     if not rows.dimensions:
-        each = [_row_parts(rows, means)]
+        each = [_row_parts(rows.whole(), means)]
         named = {"rows": _total(each[0])}
     else:
         each = [_dimension_parts(d, means, alike) for d in rows.dimensions]
@@ -170,7 +171,7 @@ def spread(rows: Crossing, *, alike: bool = True) -> tuple[Component, dict[str, 
     if len(each) == 1:
         whole = Component(variance=_total(each[0]), df=satterthwaite(each[0]))
     elif len(each) == 2:
-        minus = _cell_part(rows, means, *rows.dimensions)
+        minus = _cell_part(rows, means, 0, 1)
         whole, named["cell"] = combined(each, minus), _total(minus)
     else:
         whole = _over_many(rows, means, each)
@@ -184,10 +185,7 @@ def _over_many(rows: Crossing, means: FloatArray, each: Sequence[Sequence[Compon
 
     Of D dimensions ΣVᵢ − ΣVᵢⱼ counts the residual D − D(D − 1)/2 times; the smallest Vᵢⱼ stands for it.
     """
-    pairs = {
-        (i, j): _cell_part(rows, means, rows.dimensions[i], rows.dimensions[j])
-        for i, j in combinations(range(len(each)), 2)
-    }
+    pairs = {(i, j): _cell_part(rows, means, i, j) for i, j in combinations(range(len(each)), 2)}
     two = [combined([each[i], each[j]], minus) for (i, j), minus in pairs.items()]
     rest = min((_total(minus) for minus in pairs.values()), default=0.0)
     counted = (len(each) - 1) * (len(each) - 2) // 2
@@ -246,7 +244,7 @@ def _effective(shares: FloatArray, times: FloatArray | float = 1.0) -> float:
     return max(1.0, float(np.sum(p**2 * times) ** 2 / np.sum(p**4 * times)) - 1.0)
 
 
-def _row_parts(rows: Crossing, means: FloatArray) -> list[Component]:
+def _row_parts(rows: Usable, means: FloatArray) -> list[Component]:
     """Welch's two components; with case weights Σw²(x − m)²/(Σw)², times n/(n − 1)."""
     parts = []
     for side in (0, 1):
@@ -314,8 +312,8 @@ def _guarded(parts: Sequence[Component]) -> Component:
     return Component(variance=variance, df=min(satterthwaite(parts), 2 * (min(n) - 1)))
 
 
-def _cell_part(rows: Crossing, means: FloatArray, first: Dimension, second: Dimension) -> list[Component]:
-    """What both dimensions count: the variance of the cells (text × term).
+def _cell_part(crossing: Crossing, means: FloatArray, one: int, two: int) -> list[Component]:
+    """What both dimensions (numbers one and two) count: the variance of the cells (text × term).
 
     On a complete grid term and text effects cancel in the other dimension's sums, so only the residual of the
     additive model is counted twice. In a sparse design (each text with one term) everything is. With p the
@@ -323,10 +321,17 @@ def _cell_part(rows: Crossing, means: FloatArray, first: Dimension, second: Dime
     c = Σ(p_tn − p_n p_t)² / Σ p_tn², 0 on a complete grid and near 1 in a sparse one; V_cell is weighted by
     it.
     """
+    first, second = (crossing.dimensions[k] for k in (one, two))
     joint = not (first.nested or second.nested)
+    if crossing.several:
+        found = None if joint else cells_of_one(crossing, means, (one, two))
+        if found is not None:
+            return [_cells(*own) for own in found]
+        crossing = crossing.at_once()
+    rows = crossing.whole()
     width = len(second.levels)
-    keys, cell = compacted(first.codes * width + second.codes)
-    residual = _additive_residual(rows, means, (first, second))
+    keys, cell = compacted(rows.codes[one] * width + rows.codes[two])
+    residual = _additive_residual(crossing, rows, means, (one, two))
     total = np.bincount(rows.side, rows.weight, 2)
     parts, tables = [], []
     for side in (0, 1):  # one after the other: the cells of all rows are what takes memory here
@@ -336,48 +341,50 @@ def _cell_part(rows: Crossing, means: FloatArray, first: Dimension, second: Dime
         e = np.bincount(at, share * residual[mine], len(keys))
         u = np.bincount(at, share * (rows.score[mine] - means[side]), len(keys))
         del mine, at, share
-        one, two = first.total[side] / total[side], second.total[side] / total[side]
-        common = float(np.sum(p * one[keys // width] * two[keys % width]))
-        squares, s1, s2 = (float(np.sum(each**2)) for each in (p, one, two))
+        left, right = first.total[side] / total[side], second.total[side] / total[side]
+        common = float(np.sum(p * left[keys // width] * right[keys % width]))
+        squares, s1, s2 = (float(np.sum(each**2)) for each in (p, left, right))
         doubled = min(1.0, max(0.0, (squares - 2 * common + s1 * s2) / squares))
         sizes = (int(np.count_nonzero(p)), int(first.sizes()[side]), int(second.sizes()[side]))
         if joint:
             tables.append((e, u, doubled, sizes))
         else:
-            parts.append(_cells(e, u, doubled, sizes))
+            parts.append(_cells(float(np.sum(e**2)), float(np.sum(u**2)), doubled, sizes))
     if joint:
         (e0, u0, c0, z0), (e1, u1, c1, z1) = tables
         sizes = (max(z0[0], z1[0]), max(z0[1], z1[1]), max(z0[2], z1[2]))
-        parts.append(_cells(e0 - e1, u0 - u1, (c0 + c1) / 2, sizes))
+        inner, off = float(np.sum((e0 - e1) ** 2)), float(np.sum((u0 - u1) ** 2))
+        parts.append(_cells(inner, off, (c0 + c1) / 2, sizes))
     return parts
 
 
-def _cells(e: Any, u: Any, doubled: float, sizes: tuple[int, int, int]) -> Component:
-    """The variance of cells, from their additive residuals `e` and what they are off the mean, `u`."""
+def _cells(inner: float, off: float, doubled: float, sizes: tuple[int, int, int]) -> Component:
+    """The variance of cells, from Σe² of their additive residuals and Σu² of what they are off the mean."""
     cells, rows, columns = sizes
     df = cells - rows - columns + 1
-    inner = float(np.sum(e**2)) * cells / df if df > 0 else 0.0
+    inner = inner * cells / df if df > 0 else 0.0
     blended = (1 - doubled) * max(df, 1) + doubled * max(cells - 1, 1)
-    return Component(variance=(1 - doubled) * inner + doubled * float(np.sum(u**2)), df=float(blended))
+    return Component(variance=(1 - doubled) * inner + doubled * off, df=float(blended))
 
 
 def _additive_residual(
-    rows: Crossing, means: FloatArray, dimensions: Sequence[Dimension], sweeps: int = 20
+    crossing: Crossing, rows: Usable, means: FloatArray, dimensions: tuple[int, int], sweeps: int = SWEEPS
 ) -> FloatArray:
     """Residuals of score ~ first + second dimension within each group, by alternating projections.
 
     One sweep is exact on a complete grid with equal weights."""
     e = rows.score - means[rows.side]
-    scale = max(rows.furthest(means[rows.side]), 1e-300)
-    index = [rows.side * len(d.levels) + d.codes for d in dimensions]
+    scale = max(crossing.furthest(means), 1e-300)
+    chosen = [crossing.dimensions[k] for k in dimensions]
+    index = [rows.side * len(d.levels) + rows.codes[k] for k, d in zip(dimensions, chosen, strict=True)]
     for _ in range(sweeps):
         moved = 0.0
-        for i, d in zip(index, dimensions, strict=True):
+        for i, d in zip(index, chosen, strict=True):
             total = d.total.ravel()
             mean = np.bincount(i, rows.weight * e, len(total)) / np.where(total > 0, total, 1.0)
             e = e - mean[i]
             moved = max(moved, float(np.abs(mean).max()))
-        if moved <= 1e-6 * scale:
+        if moved <= SETTLED * scale:
             break
     return np.asarray(e)
 

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray, IntArray
+from evenhand.stats.blocks import sums_by_unit
 from evenhand.stats.interval import Alternative, Inference, check_level, from_standard_error, quantile
 from evenhand.stats.moments import estimate, moments, moments_of_units
 from evenhand.stats.rates import clopper_pearson
@@ -32,18 +33,15 @@ def by_unit(
     ([3.0], [0])
     """
     x, codes = np.asarray(score, dtype=float), np.asarray(unit)
-    levels, compact = np.unique(codes, return_inverse=True)
+    size = int(codes.max(initial=-1)) + 1
     means = []
     for mask in (np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)):
-        keep = mask & np.isfinite(x) & (codes >= 0)
-        own = None if times is None else times[keep]
-        count = np.bincount(compact[keep], own, minlength=len(levels))
-        total = np.bincount(compact[keep], x[keep] if own is None else x[keep] * own, len(levels))
+        count, total = sums_by_unit(x, codes, mask & np.isfinite(x), size, times)
         with np.errstate(invalid="ignore"):
             means.append(total / count)
     d = means[0] - means[1]
     both = np.isfinite(d)
-    return d[both], levels[both].astype(np.intp)
+    return d[both], np.flatnonzero(both).astype(np.intp)
 
 
 def paired(d: npt.ArrayLike, *, level: float = 0.95, alternative: Alternative = "two-sided") -> Inference:

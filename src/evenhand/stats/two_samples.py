@@ -4,13 +4,15 @@ assumptions."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtrc, stdtr
 
 from evenhand._errors import UsageError
-from evenhand._model import FloatArray, Folded, Span
+from evenhand._model import BoolArray, FloatArray, Folded, Span
+from evenhand.stats.blocks import blocks
 from evenhand.stats.interval import Alternative, Inference, check_level, from_standard_error, quantile
 
 
@@ -63,37 +65,79 @@ def welch(
     )
 
 
-def welch_folded(
-    x: tuple[FloatArray, Folded], y: tuple[FloatArray, Folded], *, level: float = 0.95
-) -> Inference:
-    """The same of (means, what stands behind them) of two samples; means that are not finite are dropped.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Described:
+    """A sample: how many values there are and are lost, their mean, Σ(x − x̄)², and the ends of the range."""
 
-    >>> from evenhand._model import Folded
-    >>> two = Folded(
-    ...     count=np.array([2, 2]),
-    ...     weight=np.ones(2),
-    ...     within=np.array([0.5, 0.5]),
-    ...     low=np.array([1.0, 3.0]),
-    ...     high=np.array([2.0, 4.0]),
-    ... )
-    >>> i = welch_folded((np.array([1.5, 3.5]), two), (np.array([1.5, 3.5]), two))
-    >>> i == welch([1.0, 2, 3, 4], [1.0, 2, 3, 4])
+    n: int = 0
+    lost: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    low: float = np.inf
+    high: float = -np.inf
+
+    def __add__(self, other: Self) -> Self:
+        """Of both together (Chan, Golub & LeVeque 1983)."""
+        n = self.n + other.n
+        apart = other.mean - self.mean
+        share = other.n / n if n else 0.0
+        return type(self)(
+            n=n,
+            lost=self.lost + other.lost,
+            mean=self.mean + apart * share,
+            squares=self.squares + other.squares + apart**2 * self.n * share,
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+        )
+
+
+def described(score: FloatArray, rows: BoolArray, folded: Folded | None = None) -> Described:
+    """Some rows, a block at a time; of `folded` rows those that they stand for.
+
+    >>> described(np.array([1.0, 2.0, np.nan, 9.0]), np.array([True, True, True, False]))
+    Described(n=2, lost=1, mean=1.5, squares=0.5, low=1.0, high=2.0)
+    """
+    found = Described()
+    for at in blocks(len(score)):
+        chosen = score[at][rows[at]]
+        finite = np.isfinite(chosen)
+        x, own = chosen[finite], None if folded is None else folded[at][rows[at]]
+        times = np.ones(len(x), dtype=np.int64) if own is None else own.count[finite]
+        n = int(times.sum())
+        every = len(chosen) if own is None else int(own.count.sum())
+        if not n:
+            found = found + Described(lost=every)
+            continue
+        kept = None if own is None else own[finite]
+        mean = float(np.average(x, weights=times))
+        squares = times * (x - mean) ** 2 + (0.0 if kept is None else kept.within)
+        low, high = (x, x) if kept is None else (kept.low, kept.high)
+        found = found + Described(
+            n=n,
+            lost=every - n,
+            mean=mean,
+            squares=float(squares.sum()),
+            low=float(low.min()),
+            high=float(high.max()),
+        )
+    return found
+
+
+def welch_of(x: Described, y: Described, *, level: float = 0.95) -> Inference:
+    """`welch` of two samples that are described.
+
+    >>> one, two = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 4.0, 6.0, 8.0])
+    >>> every = np.array([True] * 4)
+    >>> welch_of(described(one, every), described(two, every)) == welch(one, two)
     True
     """
     check_level(level)
-    n, means, variances, largest = [], [], [], 0.0
-    for i, (score, folded) in enumerate((x, y)):
-        finite = np.isfinite(score)
-        own, v = folded[finite], score[finite]
-        size = int(own.count.sum())
-        if size < 2:
-            return Inference(level=level, method="Welch's t", why_not=_short(i, size, 2))
-        mean = float(np.average(v, weights=own.count))
-        n.append(size)
-        means.append(mean)
-        variances.append(float(np.sum(own.within + own.count * (v - mean) ** 2)) / (size - 1))
-        largest = max(largest, float(np.abs(own.low).max()), float(np.abs(own.high).max()))
-    return _welch(np.array(n), (means[0], means[1]), (variances[0], variances[1]), largest, level=level)
+    for i, sample in enumerate((x, y)):
+        if sample.n < 2:
+            return Inference(level=level, method="Welch's t", why_not=_short(i, sample.n, 2))
+    largest = max(abs(end) for sample in (x, y) for end in (sample.low, sample.high))
+    variances = x.squares / (x.n - 1), y.squares / (y.n - 1)
+    return _welch(np.array([x.n, y.n]), (x.mean, y.mean), variances, largest, level=level)
 
 
 def _welch(

@@ -28,6 +28,7 @@ from evenhand.audits.scores.gaps import Gap, gap_of, pooled_error
 from evenhand.audits.scores.shared import add_shared
 from evenhand.audits.scores.sides import Question, Side, scored, sides_of
 from evenhand.measures.scores import MEAN_SCORE
+from evenhand.stats.blocks import rows_by_unit
 from evenhand.stats.few_units import unit_means
 from evenhand.stats.influence import carried, outlying
 from evenhand.stats.interval import Inference
@@ -170,8 +171,9 @@ def samples_of(
     usable = scored(observations, asked)
     over = []
     for unit in asked.samples:
-        codes = observations.units[unit].codes
-        sizes = [len(np.unique(codes[side.rows & usable & (codes >= 0)])) for side in sides]
+        factor = observations.units[unit]
+        counts = [rows_by_unit(factor.codes, side.rows & usable, len(factor.levels)) for side in sides]
+        sizes = [int(np.count_nonzero(own)) for own in counts]
         word = asked.declared.word(unit)
         if min(sizes) >= 2:
             over.append(unit)

@@ -10,11 +10,12 @@ from evenhand._estimate import Evidence
 from evenhand._model import BoolArray, Exhibit, Factor, FloatArray, IntArray, Observations, Scalar
 from evenhand.audits.scores.claims import sides_compared
 from evenhand.audits.scores.sides import Question, Side
+from evenhand.stats.blocks import WHOLE, rows_by_unit, sums_by_unit
 from evenhand.stats.crossed import difference
 from evenhand.stats.influence import influence
 from evenhand.stats.interval import Inference
 from evenhand.stats.paired import by_unit, paired
-from evenhand.stats.two_samples import diagnostics, welch, welch_folded
+from evenhand.stats.two_samples import described, diagnostics, welch, welch_of
 
 MOST_COMPARISONS = 4
 MOST_UNITS = 10
@@ -123,10 +124,10 @@ def _analyses(
     for name in sampled if len(sampled) > 1 else ():
         yield f"over {words[name]} only", *over(name)
     folded = observations.folded.get(asked.score)
-    if folded is None:
+    if len(score) <= WHOLE and folded is None:
         rows = welch(score[a], score[b], level=level)
     else:
-        rows = welch_folded((score[a], folded[a]), (score[b], folded[b]), level=level)
+        rows = welch_of(*(described(score, own, folded) for own in (a, b)), level=level)
     yield "Welch, every score a case", "independent scores", rows, rows.detail.get("cohen_d")
     for name in asked.samples:
         gaps, _ = by_unit(score, a, b, observations.units[name].codes, observations.count)
@@ -169,7 +170,7 @@ def placebo(observations: Observations, asked: Question, chosen: Sequence[Eviden
 
 
 def _present(factor: Factor, rows: BoolArray) -> IntArray:
-    return np.unique(factor.codes[rows & (factor.codes >= 0)])
+    return np.flatnonzero(rows_by_unit(factor.codes, rows, len(factor.levels)))
 
 
 def _halved(present: IntArray, mean: FloatArray, rng: np.random.Generator) -> Iterator[float]:
@@ -232,11 +233,7 @@ def _unit(observations: Observations, asked: Question) -> str | None:
 def _unit_means(observations: Observations, unit: str, score: FloatArray, rows: BoolArray) -> FloatArray:
     """Mean score of every unit; NaN where it has no rows here."""
     factor = observations.units[unit]
-    keep = rows & (factor.codes >= 0)
-    times = None if observations.count is None else observations.count[keep]
-    own = score[keep] if times is None else score[keep] * times
-    total = np.bincount(factor.codes[keep], own, len(factor.levels))
-    count = np.bincount(factor.codes[keep], times, minlength=len(factor.levels))
+    count, total = sums_by_unit(score, factor.codes, rows, len(factor.levels), observations.count)
     return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
 
 

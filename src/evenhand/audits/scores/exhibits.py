@@ -11,7 +11,7 @@ from evenhand._compare import every_pair
 from evenhand._estimate import Evidence
 from evenhand._judge import CORRECTIONS
 from evenhand._labels import Label
-from evenhand._model import BoolArray, Exhibit, FloatArray, Folded, Observations, Scalar
+from evenhand._model import BoolArray, Exhibit, Observations, Scalar
 from evenhand.audits.scores.claims import samples_of
 from evenhand.audits.scores.closer_look import (
     diagnostic_table,
@@ -22,6 +22,8 @@ from evenhand.audits.scores.closer_look import (
 )
 from evenhand.audits.scores.gaps import gap_of
 from evenhand.audits.scores.sides import Question, Side, scored, sides_of
+from evenhand.stats.blocks import WHOLE, blocks
+from evenhand.stats.two_samples import described
 
 BINS = 40
 MOST_GROUPS = 12
@@ -81,34 +83,26 @@ def summary(observations: Observations, asked: Question) -> Exhibit:
 
 
 def _described(observations: Observations, score: str, rows: BoolArray) -> dict[str, Scalar]:
-    scores = observations.columns[score][rows]
-    if score in observations.folded:
-        return _of_folded(scores, observations.folded[score][rows])
-    values = scores[np.isfinite(scores)]
+    scores, folded = observations.columns[score], observations.folded.get(score)
+    if folded is not None or len(scores) > WHOLE:
+        of = described(scores, rows, folded)
+        return {
+            "n": of.n,
+            "failed": of.lost,
+            "min": of.low if of.n else None,
+            "mean": of.mean if of.n else None,
+            "max": of.high if of.n else None,
+            "sd": (of.squares / (of.n - 1)) ** 0.5 if of.n > 1 else None,
+        }
+    values = scores[rows & np.isfinite(scores)]
     some, several = len(values) > 0, len(values) > 1
     return {
         "n": len(values),
-        "failed": len(scores) - len(values),
+        "failed": int(np.count_nonzero(rows)) - len(values),
         "min": float(values.min()) if some else None,
         "mean": float(values.mean()) if some else None,
         "max": float(values.max()) if some else None,
         "sd": float(values.std(ddof=1)) if several else None,
-    }
-
-
-def _of_folded(means: FloatArray, folded: Folded) -> dict[str, Scalar]:
-    """The same of rows that stand for several."""
-    own, x = folded[np.isfinite(means)], means[np.isfinite(means)]
-    n = int(own.count.sum())
-    mean = float(np.average(x, weights=own.count)) if n else None
-    square = 0.0 if mean is None else float(np.sum(own.within + own.count * (x - mean) ** 2))
-    return {
-        "n": n,
-        "failed": int(folded.count.sum()) - n,
-        "min": float(own.low.min()) if n else None,
-        "mean": mean,
-        "max": float(own.high.max()) if n else None,
-        "sd": (square / (n - 1)) ** 0.5 if n > 1 else None,
     }
 
 
@@ -129,12 +123,14 @@ def distribution(
     """Shares of each group's scores in common bins."""
     score = observations.columns[asked.score]
     usable = scored(observations, asked)
-    low, high = (float(score[usable].min()), float(score[usable].max())) if usable.any() else (0.0, 1.0)
+    low, high = observations.span(asked.score) or (0.0, 1.0)
     edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
     rows = []
     for side in sides:
-        values = score[side.rows & usable]
-        shares = np.histogram(values, edges)[0] / max(len(values), 1)
+        counts = np.zeros(BINS, dtype=np.int64)
+        for at in blocks(len(score)):
+            counts += np.histogram(score[at][side.rows[at] & usable[at]], edges)[0]
+        shares = counts / max(int(counts.sum()), 1)
         rows += [
             {"group": side.label.level, "low": left, "high": right, "share": share}
             for left, right, share in zip(

@@ -96,9 +96,11 @@ def _wide(observations: Observations, asked: Question, attribute: str, part: str
     factor = observations.groups[attribute]
     terms = observations.units[column] if column is not None else factor
     score = observations.columns[asked.score]
-    rows = (factor.codes >= 0) & (terms.codes >= 0) & (texts.codes >= 0) & np.isfinite(score)
     shape = (len(texts.levels), len(terms.levels))
-    if not rows.any() or shape[0] * shape[1] > MOST_CELLS:
+    if shape[0] * shape[1] > MOST_CELLS:
+        return None
+    rows = (factor.codes >= 0) & (terms.codes >= 0) & (texts.codes >= 0) & np.isfinite(score)
+    if not rows.any():
         return None
     cells = texts.codes[rows].astype(np.int64) * shape[1] + terms.codes[rows]
     times = None if observations.count is None else observations.count[rows]

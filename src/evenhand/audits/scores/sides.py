@@ -70,13 +70,16 @@ class Side:
 
     def with_score(self, rows: BoolArray) -> Side:
         """Those of its rows that are among `rows`; the others were asked all the same."""
-        return replace(self, rows=self.rows & rows)
+        own = self.rows & rows
+        return self if np.array_equal(own, self.rows) else replace(self, rows=own)
 
     def missing(self, score: FloatArray, weight: FloatArray | None) -> float:
         """Share of what was asked, by weight, that has no score."""
-        w = np.ones(len(score)) if weight is None else weight
-        whole = float(w[self.asked].sum())
-        return float(w[self.asked & ~np.isfinite(score)].sum()) / whole if whole > 0 else 0.0
+        lost = self.asked & ~np.isfinite(score)
+        if weight is None:
+            return int(np.count_nonzero(lost)) / max(int(np.count_nonzero(self.asked)), 1)
+        whole = float(weight[self.asked].sum())
+        return float(weight[lost].sum()) / whole if whole > 0 else 0.0
 
     def mean(self, score: FloatArray, weight: FloatArray | None) -> float | None:
         """Mean of the scores that it has; None where it has none."""
