@@ -237,6 +237,35 @@ Plan: TypeAlias = Generator[Probes, Replies, None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Folded:
+    """What n rows stand for, each for several that agree in all codes and in their weight: what to them is a
+    sum, and which of it a mean does not tell.
+
+    Args:
+        count: (n,) rows. weight: (n,) of each of these rows. within: (n,) Σ(x − x̄)² of their scores; low,
+            high: (n,) the least and the largest of them. tallies: (n,) value → rows where they are few
+            different ones, else None; nothing where nobody asks.
+    """
+
+    count: IntArray
+    weight: FloatArray
+    within: FloatArray
+    low: FloatArray
+    high: FloatArray
+    tallies: Sequence[Mapping[float, int] | None] = ()
+
+    def __getitem__(self, rows: npt.NDArray[Any] | slice) -> Folded:
+        """Of some of the rows (boolean mask, indices or slice)."""
+        return Folded(
+            count=self.count[rows],
+            weight=self.weight[rows],
+            within=self.within[rows],
+            low=self.low[rows],
+            high=self.high[rows],
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Observations:
     """Equal-length columns: where live audits and recorded audits meet.
 
@@ -245,12 +274,15 @@ class Observations:
         groups: name → Factor (n,), the attributes compared.
         units: name → Factor (n,), the samples that an estimate generalises over (`text`, `term`).
         weight: case weights (n,), non-negative, or None for all ones.
+        folded: column → what its rows stand for, where they stand for several each: `columns` has their means
+            then, and `weight` their sums.
     """
 
     columns: Columns
     groups: Mapping[str, Factor] = field(default_factory=dict)
     units: Mapping[str, Factor] = field(default_factory=dict)
     weight: FloatArray | None = None
+    folded: Mapping[str, Folded] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         lengths = {
@@ -265,6 +297,34 @@ class Observations:
                 return len(column)
         return 0
 
+    @property
+    def count(self) -> IntArray | None:
+        """(n,) how many rows each stands for; None where it is one."""
+        return next((folded.count for folded in self.folded.values()), None)
+
+    def weighing(self, column: str) -> FloatArray | Folded | None:
+        """The case weights, or what stands behind the rows of a column."""
+        return self.folded.get(column, self.weight)
+
+    def rows(self, among: BoolArray | None = None) -> int:
+        """How many rows there are (among some), each as often as it counts."""
+        if self.count is not None:
+            return int(self.count.sum() if among is None else self.count[among].sum())
+        return len(self) if among is None else int(np.count_nonzero(among))
+
+    def span(self, column: str) -> Span | None:
+        """The lowest and highest finite value of a column; None where there is none."""
+        values = self.columns[column]
+        finite = np.isfinite(values)
+        if not finite.any():
+            return None
+        folded = self.folded.get(column)
+        low, high = (values, values) if folded is None else (folded.low, folded.high)
+        return (
+            float(np.min(low, where=finite, initial=np.inf)),
+            float(np.max(high, where=finite, initial=-np.inf)),
+        )
+
     def take(self, rows: npt.NDArray[Any]) -> Observations:
         """The same observations, `rows` only (boolean mask or indices)."""
         return Observations(
@@ -272,6 +332,7 @@ class Observations:
             groups={k: v[rows] for k, v in self.groups.items()},
             units={k: v[rows] for k, v in self.units.items()},
             weight=None if self.weight is None else self.weight[rows],
+            folded={k: v[rows] for k, v in self.folded.items()},
         )
 
 

@@ -6,6 +6,7 @@ subjects know nothing of groups.
 
 from __future__ import annotations
 
+import mmap
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -209,8 +210,8 @@ def _mean(answers: list[Replies], n: int) -> Replies:
 
 
 BLOCK = 1 << 20
-"""Rows that a column grows by. Blocks this large go back to the system when freed, so a column is held
-once."""
+"""Rows that a column grows by. A block is a map of its own, which goes back to the system when it is let go,
+so a column is held once."""
 
 
 class _Column:
@@ -232,7 +233,8 @@ class _Column:
         while at < len(values):
             used = self.rows % BLOCK
             if used == 0:
-                self._blocks.append(np.empty(BLOCK, dtype=values.dtype))
+                room = mmap.mmap(-1, BLOCK * values.dtype.itemsize)
+                self._blocks.append(np.frombuffer(room, dtype=values.dtype))
             elif not np.can_cast(values.dtype, self._blocks[-1].dtype):
                 self._blocks[-1] = self._blocks[-1].astype(
                     values.dtype
@@ -242,8 +244,15 @@ class _Column:
             self.rows += take
             at += take
 
+    def _same(self, at: int) -> bool:
+        """Whether a block holds nothing but the first of all values."""
+        own = self._blocks[at][: self.rows - at * BLOCK]
+        return bool((own == self._blocks[0][0]).all())
+
     def whole(self, n: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
         """The column as one array of n rows; its blocks are let go one by one."""
+        if n == self.rows > BLOCK and all(self._same(at) for at in range(len(self._blocks))):
+            return np.broadcast_to(self._blocks[0][:1].astype(kind), n)  # ten million times the same is once
         made = np.empty(n, dtype=kind)
         made[self.rows :] = self.missing
         for at in range(len(self._blocks)):

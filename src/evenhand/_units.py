@@ -11,6 +11,7 @@ import numpy as np
 from evenhand._errors import UsageError
 from evenhand._model import Factor, FloatArray, IntArray
 from evenhand._recurring import alike
+from evenhand.stats.blocks import rows_by_unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,11 +37,14 @@ def path_of(unit: str, columns: Container[str]) -> tuple[str, ...]:
     return (unit,) if unit in columns else tuple(unit.split("/"))
 
 
-def samples_among(factors: Mapping[str, Factor], paths: Sequence[Sequence[str]]) -> Samples:
+def samples_among(
+    factors: Mapping[str, Factor], paths: Sequence[Sequence[str]], times: IntArray | None = None
+) -> Samples:
     """The widest unit of each path, without those that another one contains.
 
     Args:
-        factors: name → unit of each row. paths: as of `path_of`.
+        factors: name → unit of each row. paths: as of `path_of`. times: how many rows each stands for; None
+            for one.
 
     Raises:
         UsageError: `units-order` where a path is nested the other way round.
@@ -60,8 +64,11 @@ def samples_among(factors: Mapping[str, Factor], paths: Sequence[Sequence[str]])
             names.remove(name)
             said = f"Each {name} belongs to one {container}: {container} is the unit, {name} no further one."
             told.append(("units-nested", said, False))
-    if len(names) == 1 and _codes(factors[names[0]]).max(initial=0) > 0:
-        counts = np.bincount(_codes(factors[names[0]]))
+    if len(names) == 1 and factors[names[0]].codes.max(initial=0) > 0:
+        only = factors[names[0]]
+        counts = rows_by_unit(only.codes, None, len(only.levels))
+        if times is not None:
+            counts = np.bincount(_codes(only), times[only.codes >= 0]).astype(np.int64)
         if counts.max() == 1:
             said = f"No value of {names[0]} has two rows: the {len(counts)} rows are independent."
             told.append(("unit-never-repeats", said, False))

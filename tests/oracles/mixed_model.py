@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._model import FloatArray
-from evenhand.stats.crossed import prepare
+from evenhand.stats.crossing import prepare
 from evenhand.stats.interval import Inference, check_level, from_standard_error
 
 MOST_CELLS = 1500
@@ -52,13 +52,13 @@ def mixed_model(
     check_level(level)
     method = "mixed model (REML), crossed random terms and texts"
     units = {"text": text, "term": term}
-    rows = prepare(score, a=a, b=b, units=units, over=("text", "term"))
-    texts, terms = rows.dimensions
+    crossing = prepare(score, a=a, b=b, units=units, over=("text", "term"))
+    rows, (texts, terms) = crossing.whole(), crossing.dimensions
     sizes = [int(s) for d in (texts, terms) for s in d.sizes()]
     if min(sizes, default=0) < 2:
         why = "a group has fewer than two texts or terms"
         return Inference(level=level, method=method, why_not=why)
-    key = (rows.side * len(texts.levels) + texts.codes) * len(terms.levels) + terms.codes
+    key = (rows.side * len(texts.levels) + rows.codes[0]) * len(terms.levels) + rows.codes[1]
     cells, index = np.unique(key, return_inverse=True)
     if len(cells) > MOST_CELLS:
         why = f"{len(cells)} cells; the mixed model is offered up to {MOST_CELLS}: use the crossed difference"
@@ -71,7 +71,7 @@ def mixed_model(
     kernels = [
         np.equal.outer(c, c).astype(float) for c in (term_code + len(terms.levels) * side, text_code, pair)
     ]
-    if float(np.ptp(y)) <= 1e-12 * max(rows.scale, 1e-300):
+    if float(np.ptp(y)) <= 1e-12 * max(crossing.scale, 1e-300):
         return Inference(value=0.0, level=level, method=method, why_not="no variation between the units")
     ratios, value, variance, sigma2 = _fit(y, X, kernels)
     names = ("term", "text", "text × group")

@@ -98,6 +98,18 @@ def test_an_engine_gives_the_result_of_one_process(
     assert plain(eh.audit_predictions(folder, engine=engine, **call)) == plain(one)
 
 
+@pytest.mark.parametrize("engine", ["daft", "ray"])
+@pytest.mark.parametrize("units", [(), ("kind", "w")])
+def test_an_engine_folds_scores_as_one_process_does(
+    cluster: Any, folder: Path, engine: str, units: tuple[str, ...]
+) -> None:
+    """Combinations of groups and units, made by whoever, are added in the order of the partitions: the same bits."""
+    call: dict[str, Any] = {"scores": ["score", "y"], "groups": ["sex*job"], "units": units, "tolerance": 0.1}
+    one = eh.audit_scores(folder, engine="local", **call)
+    assert one.counts["rows"] == 180_000
+    assert plain(eh.audit_scores(folder, engine=engine, **call)) == plain(one)
+
+
 def noted(folder: Path, doomed: str) -> Any:
     """What workers run, with a mark in a folder for each try at a partition.
 

@@ -301,7 +301,7 @@ def test_what_no_engine_can_do_is_refused_with_the_reason(
     assert caught.value.slug == slug
 
 
-@pytest.mark.parametrize("kind", ["scores", "amplification", "attack"])
+@pytest.mark.parametrize("kind", ["amplification", "attack"])
 def test_audits_of_one_process_say_why_no_engine_makes_them(tmp_path: Path, kind: str) -> None:
     """`evenhand run --engine` refuses them, and asks and reads nothing."""
     (tmp_path / "audit.toml").write_text(f'kind = "{kind}"\n')

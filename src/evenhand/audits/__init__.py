@@ -52,7 +52,6 @@ AUDITS: dict[str, Audit] = {
     "scores": Audit(
         call="evenhand.audits.scores.audit:audit_scores",
         title="scores of texts that were recorded elsewhere, by group",
-        one_machine="tails, distances and AUCs need all scores in order, crossed units all rows of a unit",
     ),
     "predictions": Audit(
         call="evenhand.audits.predictions.audit:audit_predictions",

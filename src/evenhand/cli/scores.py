@@ -28,7 +28,7 @@ def scores(
         Path,
         Argument(
             help="A file: CSV, TSV, JSON lines, Parquet, Arrow, or Amazon Comprehend's output"
-            " (output.tar.gz, its JSON lines or flattened CSV)."
+            " (output.tar.gz, its JSON lines or flattened CSV). Also a folder of files, or a quoted pattern."
         ),
     ],
     scores: Annotated[
@@ -70,6 +70,7 @@ def scores(
     level: shared.Level = 0.95,
     correction: shared.Correction = "single-step",
     seed: shared.Seed = 0,
+    engine: shared.Engine = None,
     out: shared.Out = None,
 ) -> None:
     """Audit a table of scores that some service gave earlier."""

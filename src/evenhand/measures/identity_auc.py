@@ -15,7 +15,7 @@ import numpy.typing as npt
 from evenhand._errors import UsageError
 from evenhand._model import BoolArray
 from evenhand.stats.clustered_auc import clustered_auc
-from evenhand.stats.crossed import Codes
+from evenhand.stats.crossing import Codes
 from evenhand.stats.interval import Inference
 
 

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from evenhand._errors import UsageError
 from evenhand._model import BoolArray
 from evenhand.stats.auc import Placements, auc, on_logits, placements
-from evenhand.stats.crossed import Codes, prepare, spread
+from evenhand.stats.crossed import spread
+from evenhand.stats.crossing import Codes, prepare
 from evenhand.stats.interval import Inference, check_level
 
 

@@ -24,7 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import UsageError
-from evenhand._model import FloatArray
+from evenhand._model import FloatArray, Folded
+from evenhand.stats.cells import SETTLED, SWEEPS, cells_of_one
+from evenhand.stats.crossing import Crossing, Dimension, Usable, compacted, prepare
 from evenhand.stats.interval import Alternative, Inference, check_level, from_standard_error
 
 MOST_UNITS = 4
@@ -32,7 +34,6 @@ MOST_UNITS = 4
 LEAST_UNITS = 4
 """Units that each group needs of a dimension that is nested in the groups (names): below there is no
 verdict."""
-Codes = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,140 +44,13 @@ class Component:
     df: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Dimension:
-    """Sums of one sampled dimension. Arrays are (2, levels): row 0 is the group, row 1 the reference.
-
-    Args:
-        name: e.g. ``"text"``.
-        codes: compact codes of the rows, 0..levels−1.
-        levels: the codes as the caller numbered them.
-        total: sum of the weights. score: weighted sum of the centred scores.
-        nested: True where no unit occurs in both groups.
-    """
-
-    name: str
-    codes: npt.NDArray[np.intp]
-    levels: npt.NDArray[np.intp]
-    total: FloatArray
-    score: FloatArray
-    nested: bool
-
-    def sizes(self) -> npt.NDArray[np.intp]:
-        """Units in each of the two groups, shape (2,)."""
-        return np.asarray(np.count_nonzero(self.total, axis=1), dtype=np.intp)
-
-    def leave_one_out(self) -> FloatArray:
-        """The two groups' means without each unit, (2, levels); NaN where the unit is the whole group."""
-        rest = self.total.sum(axis=1, keepdims=True) - self.total
-        # A rest that is rounding error of the total is no rest.
-        gone = rest <= 1e-12 * self.total.sum(axis=1, keepdims=True)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            left = (self.score.sum(axis=1, keepdims=True) - self.score) / rest
-        return np.where(gone, np.nan, left)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Crossing:
-    """The usable rows of a comparison. `side` is 0 in the group and 1 in the reference; `score` is
-    centred."""
-
-    score: FloatArray
-    weight: FloatArray
-    side: npt.NDArray[np.intp]
-    centre: float
-    scale: float
-    dropped: int
-    dimensions: tuple[Dimension, ...]
-
-    def means(self) -> FloatArray:
-        """The two (centred) weighted means, shape (2,); NaN for an empty group."""
-        total = np.bincount(self.side, self.weight, 2)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.bincount(self.side, self.weight * self.score, 2) / total)
-
-
-def prepare(
-    score: npt.ArrayLike,
-    *,
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    units: Mapping[str, npt.ArrayLike],
-    over: Sequence[str],
-    weight: npt.ArrayLike | None = None,
-) -> Crossing:
-    """Checked, compacted rows and their sums: what `difference` and `influence` work on.
-
-    Rows outside both groups, without a finite score, with weight 0 or with a missing unit (code −1) are
-    dropped.
-
-    Raises:
-        UsageError: `unequal-lengths`, `groups-overlap`, `unknown-unit`, `bad-weight`.
-    """
-    x = np.asarray(score, dtype=float)
-    in_a, in_b = np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)
-    w = np.ones(len(x)) if weight is None else np.asarray(weight, dtype=float)
-    missing = [name for name in over if name not in units]
-    if missing:
-        raise UsageError("unknown-unit", "no such unit", given=missing[0], available=list(units))
-    chosen = {name: np.asarray(units[name]) for name in over}
-    lengths = {"score": len(x), "a": len(in_a), "b": len(in_b), "weight": len(w)}
-    lengths |= {name: len(codes) for name, codes in chosen.items()}
-    if len(set(lengths.values())) > 1:
-        raise UsageError("unequal-lengths", "columns of different lengths", given=lengths)
-    if np.any(in_a & in_b):
-        raise UsageError(
-            "groups-overlap",
-            "a row belongs to both groups of a comparison",
-            given=f"{np.count_nonzero(in_a & in_b)} rows in both",
-            hint="compare with the rows outside the group",
-        )
-    if not np.all(np.isfinite(w)) or np.any(w < 0):
-        raise UsageError("bad-weight", "case weights must be finite and not negative")
-    asked = in_a | in_b
-    keep = asked & np.isfinite(x) & (w > 0)
-    for codes in chosen.values():
-        keep &= codes >= 0
-    x, w, side = x[keep], w[keep], in_b[keep].astype(np.intp)
-    centre = float(np.average(x, weights=w)) if len(x) else 0.0
-    scale = float(np.abs(x).max()) if len(x) else 0.0
-    x = x - centre
-    dimensions = tuple(_dimension(name, codes[keep], x, w, side) for name, codes in chosen.items())
-    dropped = int(np.count_nonzero(asked) - len(x))
-    return Crossing(
-        score=x, weight=w, side=side, centre=centre, scale=scale, dropped=dropped, dimensions=dimensions
-    )
-
-
-def _compact(codes: Codes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """(levels present, codes renumbered 0..levels−1); by counting where codes are dense, else by sorting."""
-    if len(codes) == 0 or int(codes.max()) > 4 * len(codes) + 1000:
-        levels, compact = np.unique(codes, return_inverse=True)
-        return levels.astype(np.intp), compact.astype(np.intp)
-    present = np.bincount(codes) > 0
-    levels = np.flatnonzero(present)
-    return levels, np.asarray((np.cumsum(present) - 1)[codes], dtype=np.intp)
-
-
-def _dimension(
-    name: str, codes: Codes, x: FloatArray, w: FloatArray, side: npt.NDArray[np.intp]
-) -> Dimension:
-    levels, compact = _compact(codes)
-    index = side * len(levels) + compact
-    shape = (2, len(levels))
-    total = np.bincount(index, w, 2 * len(levels)).astype(float).reshape(shape)
-    score = np.bincount(index, w * x, 2 * len(levels)).astype(float).reshape(shape)
-    nested = not bool(np.any((total[0] > 0) & (total[1] > 0)))
-    return Dimension(name=name, codes=compact, levels=levels, total=total, score=score, nested=nested)
-
-
 def difference(
     score: npt.ArrayLike,
     *,
     a: npt.ArrayLike,
     b: npt.ArrayLike,
     units: Mapping[str, npt.ArrayLike],
-    weight: npt.ArrayLike | None = None,
+    weight: npt.ArrayLike | Folded | None = None,
     level: float = 0.95,
     over: Sequence[str] | None = None,
     alternative: Alternative = "two-sided",
@@ -188,7 +62,8 @@ def difference(
         score: (n,) numbers; rows that are not finite are dropped and counted in ``detail["dropped"]``.
         a, b: (n,) masks of the two groups, disjoint.
         units: name → (n,) integer codes of the sampled units, −1 for missing.
-        weight: (n,) case weights, not negative; None for ones.
+        weight: (n,) case weights, not negative; None for ones. Or what each row stands for, where that is
+            several rows; `score` are their means then.
         level: of the interval, in (0, 1).
         over: up to four names of `units`; None for all of them. Whether a unit is nested in groups (names) or
             crossed with them (texts) is read off the codes.
@@ -227,8 +102,8 @@ def difference(
     detail: dict[str, Any] = {
         "mean_a": _finite(means[0] + rows.centre),
         "mean_b": _finite(means[1] + rows.centre),
-        "n_a": int(np.count_nonzero(rows.side == 0)),
-        "n_b": int(np.count_nonzero(rows.side == 1)),
+        "n_a": rows.sizes[0],
+        "n_b": rows.sizes[1],
         "dropped": rows.dropped,
         "design": {d.name: "nested" if d.nested else "crossed" for d in rows.dimensions},
         "units": {d.name: len(d.levels) for d in rows.dimensions},
@@ -268,7 +143,7 @@ def _method(rows: Crossing) -> str:
 def _why_not(rows: Crossing) -> str | None:
     """A reason where this design cannot carry an interval."""
     for side, who in ((0, "the group"), (1, "the reference")):
-        n = int(np.count_nonzero(rows.side == side))
+        n = rows.sizes[side]
         if n == 0:
             return f"{who} has no score"
         if n < 2 and not rows.dimensions:
@@ -288,7 +163,7 @@ def spread(rows: Crossing, *, alike: bool = True) -> tuple[Component, dict[str, 
     """
     means = rows.means()
     if not rows.dimensions:
-        each = [_row_parts(rows, means)]
+        each = [_row_parts(rows.whole(), means)]
         named = {"rows": _total(each[0])}
     else:
         each = [_dimension_parts(d, means, alike) for d in rows.dimensions]
@@ -296,12 +171,12 @@ def spread(rows: Crossing, *, alike: bool = True) -> tuple[Component, dict[str, 
     if len(each) == 1:
         whole = Component(variance=_total(each[0]), df=satterthwaite(each[0]))
     elif len(each) == 2:
-        minus = _cell_part(rows, means, *rows.dimensions)
+        minus = _cell_part(rows, means, 0, 1)
         whole, named["cell"] = combined(each, minus), _total(minus)
     else:
         whole = _over_many(rows, means, each)
     # Rounding error of sums of numbers of this size is not variation.
-    least = 1e-13 * float(np.abs(rows.score).max(initial=0.0)) + float(np.finfo(float).eps) * rows.scale
+    least = 1e-13 * rows.furthest() + float(np.finfo(float).eps) * rows.scale
     return (whole if whole.variance > least**2 else Component(variance=0.0, df=whole.df)), named
 
 
@@ -310,10 +185,7 @@ def _over_many(rows: Crossing, means: FloatArray, each: Sequence[Sequence[Compon
 
     Of D dimensions ΣVᵢ − ΣVᵢⱼ counts the residual D − D(D − 1)/2 times; the smallest Vᵢⱼ stands for it.
     """
-    pairs = {
-        (i, j): _cell_part(rows, means, rows.dimensions[i], rows.dimensions[j])
-        for i, j in combinations(range(len(each)), 2)
-    }
+    pairs = {(i, j): _cell_part(rows, means, i, j) for i, j in combinations(range(len(each)), 2)}
     two = [combined([each[i], each[j]], minus) for (i, j), minus in pairs.items()]
     rest = min((_total(minus) for minus in pairs.values()), default=0.0)
     counted = (len(each) - 1) * (len(each) - 2) // 2
@@ -361,23 +233,38 @@ def satterthwaite(parts: Sequence[Component], total: float | None = None) -> flo
     return float(total**2 / below) if below > 0 else float(max((p.df for p in parts), default=1.0))
 
 
-def _effective(shares: FloatArray) -> float:
+def _effective(shares: FloatArray, times: FloatArray | float = 1.0) -> float:
     """Degrees of freedom of a sum of squares over units of unequal size: (Σp²)²/Σp⁴ − 1, which is U − 1 for
-    equal sizes (after Carter, Schnepel & Steigerwald 2017), and never under 1."""
-    p = shares[shares > 0] / shares.sum()
-    return max(1.0, float(np.sum(p**2) ** 2 / np.sum(p**4)) - 1.0)
+    equal sizes (after Carter, Schnepel & Steigerwald 2017), and never under 1.
+
+    Args:
+        times: (n,) how often each share, which is positive, occurs.
+    """
+    p = shares[shares > 0] / np.sum(shares * times)
+    return max(1.0, float(np.sum(p**2 * times) ** 2 / np.sum(p**4 * times)) - 1.0)
 
 
-def _row_parts(rows: Crossing, means: FloatArray) -> list[Component]:
+def _row_parts(rows: Usable, means: FloatArray) -> list[Component]:
     """Welch's two components; with case weights Σw²(x − m)²/(Σw)², times n/(n − 1)."""
     parts = []
     for side in (0, 1):
         mine = rows.side == side
         w, x = rows.weight[mine], rows.score[mine]
+        if rows.folded is not None:
+            parts.append(_folded_part(rows.folded[mine], x - means[side]))
+            continue
         n = len(w)
         variance = float(np.sum((w * (x - means[side])) ** 2) / w.sum() ** 2 * n / (n - 1))
         parts.append(Component(variance=variance, df=_effective(w)))
     return parts
+
+
+def _folded_part(own: Folded, off: FloatArray) -> Component:
+    """The same of rows that stand for several; `off`: how far their means are from the group's."""
+    w, n = own.weight, int(own.count.sum())
+    square = float(np.sum(w**2 * (own.within + own.count * off**2)))
+    variance = square / float(np.sum(w * own.count)) ** 2 * n / (n - 1)
+    return Component(variance=variance, df=_effective(w, own.count.astype(float)))
 
 
 def _dimension_parts(d: Dimension, means: FloatArray, alike: bool = True) -> list[Component]:
@@ -425,8 +312,8 @@ def _guarded(parts: Sequence[Component]) -> Component:
     return Component(variance=variance, df=min(satterthwaite(parts), 2 * (min(n) - 1)))
 
 
-def _cell_part(rows: Crossing, means: FloatArray, first: Dimension, second: Dimension) -> list[Component]:
-    """What both dimensions count: the variance of the cells (text × term).
+def _cell_part(crossing: Crossing, means: FloatArray, one: int, two: int) -> list[Component]:
+    """What both dimensions (numbers one and two) count: the variance of the cells (text × term).
 
     On a complete grid term and text effects cancel in the other dimension's sums, so only the residual of the
     additive model is counted twice. In a sparse design (each text with one term) everything is. With p the
@@ -434,10 +321,17 @@ def _cell_part(rows: Crossing, means: FloatArray, first: Dimension, second: Dime
     c = Σ(p_tn − p_n p_t)² / Σ p_tn², 0 on a complete grid and near 1 in a sparse one; V_cell is weighted by
     it.
     """
+    first, second = (crossing.dimensions[k] for k in (one, two))
     joint = not (first.nested or second.nested)
+    if crossing.several:
+        found = None if joint else cells_of_one(crossing, means, (one, two))
+        if found is not None:
+            return [_cells(*own) for own in found]
+        crossing = crossing.at_once()
+    rows = crossing.whole()
     width = len(second.levels)
-    keys, cell = _compact(first.codes * width + second.codes)
-    residual = _additive_residual(rows, means, (first, second))
+    keys, cell = compacted(rows.codes[one] * width + rows.codes[two])
+    residual = _additive_residual(crossing, rows, means, (one, two))
     total = np.bincount(rows.side, rows.weight, 2)
     parts, tables = [], []
     for side in (0, 1):  # one after the other: the cells of all rows are what takes memory here
@@ -447,48 +341,50 @@ def _cell_part(rows: Crossing, means: FloatArray, first: Dimension, second: Dime
         e = np.bincount(at, share * residual[mine], len(keys))
         u = np.bincount(at, share * (rows.score[mine] - means[side]), len(keys))
         del mine, at, share
-        one, two = first.total[side] / total[side], second.total[side] / total[side]
-        common = float(np.sum(p * one[keys // width] * two[keys % width]))
-        squares, s1, s2 = (float(np.sum(each**2)) for each in (p, one, two))
+        left, right = first.total[side] / total[side], second.total[side] / total[side]
+        common = float(np.sum(p * left[keys // width] * right[keys % width]))
+        squares, s1, s2 = (float(np.sum(each**2)) for each in (p, left, right))
         doubled = min(1.0, max(0.0, (squares - 2 * common + s1 * s2) / squares))
         sizes = (int(np.count_nonzero(p)), int(first.sizes()[side]), int(second.sizes()[side]))
         if joint:
             tables.append((e, u, doubled, sizes))
         else:
-            parts.append(_cells(e, u, doubled, sizes))
+            parts.append(_cells(float(np.sum(e**2)), float(np.sum(u**2)), doubled, sizes))
     if joint:
         (e0, u0, c0, z0), (e1, u1, c1, z1) = tables
         sizes = (max(z0[0], z1[0]), max(z0[1], z1[1]), max(z0[2], z1[2]))
-        parts.append(_cells(e0 - e1, u0 - u1, (c0 + c1) / 2, sizes))
+        inner, off = float(np.sum((e0 - e1) ** 2)), float(np.sum((u0 - u1) ** 2))
+        parts.append(_cells(inner, off, (c0 + c1) / 2, sizes))
     return parts
 
 
-def _cells(e: Any, u: Any, doubled: float, sizes: tuple[int, int, int]) -> Component:
-    """The variance of cells, from their additive residuals `e` and what they are off the mean, `u`."""
+def _cells(inner: float, off: float, doubled: float, sizes: tuple[int, int, int]) -> Component:
+    """The variance of cells, from Σe² of their additive residuals and Σu² of what they are off the mean."""
     cells, rows, columns = sizes
     df = cells - rows - columns + 1
-    inner = float(np.sum(e**2)) * cells / df if df > 0 else 0.0
+    inner = inner * cells / df if df > 0 else 0.0
     blended = (1 - doubled) * max(df, 1) + doubled * max(cells - 1, 1)
-    return Component(variance=(1 - doubled) * inner + doubled * float(np.sum(u**2)), df=float(blended))
+    return Component(variance=(1 - doubled) * inner + doubled * off, df=float(blended))
 
 
 def _additive_residual(
-    rows: Crossing, means: FloatArray, dimensions: Sequence[Dimension], sweeps: int = 20
+    crossing: Crossing, rows: Usable, means: FloatArray, dimensions: tuple[int, int], sweeps: int = SWEEPS
 ) -> FloatArray:
     """Residuals of score ~ first + second dimension within each group, by alternating projections.
 
     One sweep is exact on a complete grid with equal weights."""
     e = rows.score - means[rows.side]
-    scale = max(float(np.abs(e).max()), 1e-300)
-    index = [rows.side * len(d.levels) + d.codes for d in dimensions]
+    scale = max(crossing.furthest(means), 1e-300)
+    chosen = [crossing.dimensions[k] for k in dimensions]
+    index = [rows.side * len(d.levels) + rows.codes[k] for k, d in zip(dimensions, chosen, strict=True)]
     for _ in range(sweeps):
         moved = 0.0
-        for i, d in zip(index, dimensions, strict=True):
+        for i, d in zip(index, chosen, strict=True):
             total = d.total.ravel()
             mean = np.bincount(i, rows.weight * e, len(total)) / np.where(total > 0, total, 1.0)
             e = e - mean[i]
             moved = max(moved, float(np.abs(mean).max()))
-        if moved <= 1e-6 * scale:
+        if moved <= SETTLED * scale:
             break
     return np.asarray(e)
 
@@ -517,7 +413,7 @@ def cluster_variance(influence: npt.ArrayLike, *clusters: npt.ArrayLike) -> Comp
     psi = np.asarray(influence, dtype=float)
     variances, sizes, compacts = [], [], []
     for codes in clusters:
-        levels, compact = _compact(np.asarray(codes))
+        levels, compact = compacted(np.asarray(codes))
         n = len(levels)
         sums = np.bincount(compact, psi, n)
         variances.append(float(np.sum(sums**2)) * n / max(n - 1, 1))
@@ -526,7 +422,7 @@ def cluster_variance(influence: npt.ArrayLike, *clusters: npt.ArrayLike) -> Comp
     df = float(max(min(sizes) - 1, 0))
     if len(clusters) == 1:
         return Component(variance=variances[0], df=df)
-    levels, cell = _compact(compacts[0] * sizes[1] + compacts[1])
+    levels, cell = compacted(compacts[0] * sizes[1] + compacts[1])
     n = len(levels)
     sums = np.bincount(cell, psi, n)
     minus = float(np.sum(sums**2)) * n / max(n - 1, 1)

@@ -8,17 +8,22 @@ range of the scores.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
-from evenhand._model import BoolArray, FloatArray
+from evenhand._model import BoolArray, FloatArray, Folded, IntArray
+from evenhand.stats.blocks import sums_by_unit
 from evenhand.stats.interval import Inference, from_standard_error
 from evenhand.stats.tails import allowing_for_skewness
 
+Means: TypeAlias = tuple[npt.NDArray[np.integer], FloatArray]
+"""Units, ascending, and the mean of each."""
+Pair: TypeAlias = tuple[Means, Means]
 FEW = 5
 """Differing units from which on a standard error is trusted."""
 
@@ -42,18 +47,13 @@ class Few:
         return float(betaincinv(self.differing + 1, self.units - self.differing, 0.5 + level / 2))
 
 
-def few(
-    score: FloatArray, a: BoolArray, b: BoolArray, codes: npt.NDArray[np.integer], dimension: str
-) -> list[Few]:
+def few(means: Pair, dimension: str, scale: float) -> list[Few]:
     """Where fewer than five units differ from the most common value: of the gaps of units that both groups
     share, else of the means of each group's units.
 
     Args:
-        score: (n,). a, b: (n,) rows of the two groups. codes: (n,) unit of each row, −1 for none.
+        means: of the units of the two groups. scale: the range of the scores.
     """
-    known = score[np.isfinite(score)]
-    scale = float(np.ptp(known)) if len(known) else 0.0
-    means = [unit_means(score, codes, side) for side in (a, b)]
     shared = np.intersect1d(means[0][0], means[1][0])
     if len(shared):
         gaps = _at(means[0], shared) - _at(means[1], shared)
@@ -65,6 +65,20 @@ def few(
         for own in samples
         if len(own)
     ]
+    return [f for f in found if f.differing < FEW]
+
+
+def few_rows(sides: tuple[BoolArray, BoolArray], folded: Folded, dimension: str, scale: float) -> list[Few]:
+    """The same where each row is a unit, and rows with a score are folded: of the tallies of their values."""
+    found = []
+    for side in sides:
+        own = [folded.tallies[i] for i in np.flatnonzero(side).tolist()]
+        if not own or any(one is None for one in own):
+            continue
+        values = np.array([value for one in own for value in one or ()])
+        times = np.array([n for one in own for n in (one or {}).values()])
+        differing = _differing(values - values[0], scale, times)
+        found.append(Few(dimension=dimension, differing=differing, units=int(times.sum())))
     return [f for f in found if f.differing < FEW]
 
 
@@ -92,46 +106,52 @@ def units_for(tolerance: float, spread: float, level: float = 0.95) -> int | Non
 
 
 def unit_means(
-    score: FloatArray, codes: npt.NDArray[np.integer], rows: BoolArray
-) -> tuple[npt.NDArray[np.integer], FloatArray]:
-    """The units that have rows, and the mean score of each."""
-    chosen = rows & (codes >= 0)
-    score, codes = score[chosen], codes[chosen]
-    units, place = np.unique(codes, return_inverse=True)
-    return units, np.bincount(place, score, len(units)) / np.maximum(
-        np.bincount(place, minlength=len(units)), 1
-    )
+    score: FloatArray,
+    codes: npt.NDArray[np.integer],
+    rows: BoolArray,
+    times: IntArray | None = None,
+    centre: float = 0.0,
+) -> Means:
+    """The units that have rows, and the mean score of each, less `centre`.
+
+    Args:
+        times: how many rows each row stands for.
+    """
+    size = int(codes.max(initial=-1)) + 1
+    count, total = sums_by_unit(score, codes, rows, size, times, centre)
+    units = np.flatnonzero(count)
+    return units, total[units] / count[units]
 
 
-def hidden(score: FloatArray, a: BoolArray, b: BoolArray, codes: npt.NDArray[np.integer]) -> float:
+def hidden(means: Pair) -> float:
     """Variance of a difference that the means of few skewed units hide, where they are nested in groups.
 
     It is 0 for units that both groups share.
 
     >>> rng = np.random.default_rng(0)
-    >>> score, codes = np.exp(rng.normal(size=72)), np.arange(72)
-    >>> hidden(score, codes < 12, codes >= 12, codes) > 0, hidden(score, codes < 36, codes >= 36, codes)
+    >>> mean, codes = np.exp(rng.normal(size=72)), np.arange(72)
+    >>> a, b = (codes[:12], mean[:12]), (codes[12:], mean[12:])
+    >>> hidden((a, b)) > 0, hidden(((codes[:36], mean[:36]), (codes[36:], mean[36:])))
     (True, 0.0)
     """
-    seen = np.isfinite(score)
-    (mine, x), (other, y) = (unit_means(score, codes, rows & seen) for rows in (a, b))
+    (mine, x), (other, y) = means
     if min(len(x), len(y)) < 2 or len(np.intersect1d(mine, other)):
         return 0.0
     plain = float(x.std(ddof=1) / len(x) ** 0.5), float(y.std(ddof=1) / len(y) ** 0.5)
     shapes = [(float(np.mean((v - v.mean()) ** 2)), float(np.mean((v - v.mean()) ** 3))) for v in (x, y)]
     wide = allowing_for_skewness(plain, (len(x), len(y)), (shapes[0], shapes[1]))
+    if all(math.isclose(w, p, rel_tol=1e-12) for w, p in zip(wide, plain, strict=True)):
+        return 0.0  # whatever the rounding of their squares says
     return float(wide[0] ** 2 + wide[1] ** 2 - plain[0] ** 2 - plain[1] ** 2)
 
 
-def with_hidden(
-    found: Inference,
-    score: FloatArray,
-    a: BoolArray,
-    b: BoolArray,
-    units: Mapping[str, npt.NDArray[np.integer]],
-) -> Inference:
-    """An inference whose interval allows for what few skewed units hide; p stays that of the plain test."""
-    extra = sum(hidden(score, a, b, codes) for codes in units.values())
+def with_hidden(found: Inference, every: Iterable[Pair]) -> Inference:
+    """An inference whose interval allows for what few skewed units hide; p stays that of the plain test.
+
+    Args:
+        every: the means of the units of the two groups, of each dimension.
+    """
+    extra = sum(hidden(means) for means in every)
     if extra <= 0 or not found.se or found.value is None:
         return found
     se, method = (found.se**2 + extra) ** 0.5, f"{found.method}; interval widened for skewed units"
@@ -139,20 +159,21 @@ def with_hidden(
     return wide.with_(p_value=found.p_value)
 
 
-def _at(means: tuple[npt.NDArray[np.integer], FloatArray], units: npt.NDArray[np.integer]) -> FloatArray:
+def _at(means: Means, units: npt.NDArray[np.integer]) -> FloatArray:
     return np.asarray(means[1][np.searchsorted(means[0], units)])
 
 
-def _differing(values: FloatArray, scale: float) -> int:
+def _differing(values: FloatArray, scale: float, times: IntArray | None = None) -> int:
     """Values that differ from the most common one, by more than rounding; all of them where no two agree.
 
     Args:
-        scale: the range of the scores.
+        scale: the range of the scores. times: how often each value occurs; None for once.
     """
     near = 1e-9 * scale or 1e-300
-    _, counts = np.unique(np.round(values / near), return_counts=True)
-    most = int(counts.max())
-    return len(values) - most if most > 1 or len(values) == 1 else max(len(values), FEW)
+    _, place = np.unique(np.round(values / near), return_inverse=True)
+    counts = np.bincount(place, times)
+    most, n = int(counts.max()), int(counts.sum())
+    return n - most if most > 1 or n == 1 else max(n, FEW)
 
 
 def allowing_for(found: Inference, units: int, dimension: str, spread: float = 1.0) -> Inference:

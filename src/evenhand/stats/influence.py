@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand._errors import UsageError
-from evenhand._model import FloatArray
-from evenhand.stats.crossed import Crossing, prepare
+from evenhand._model import FloatArray, Folded
+from evenhand.stats.crossing import Crossing, prepare
 from evenhand.stats.interval import tail
 
 
@@ -62,7 +62,7 @@ def influence(
     b: npt.ArrayLike,
     units: Mapping[str, npt.ArrayLike],
     unit: str,
-    weight: npt.ArrayLike | None = None,
+    weight: npt.ArrayLike | Folded | None = None,
 ) -> Influence:
     """Leave-one-out influence of every unit of one dimension, from sums alone (no refitting).
 
@@ -132,7 +132,7 @@ def carried(
     b: npt.ArrayLike,
     units: Mapping[str, npt.ArrayLike],
     unit: str,
-    weight: npt.ArrayLike | None = None,
+    weight: npt.ArrayLike | Folded | None = None,
     share: float = 0.5,
 ) -> Carried:
     """The smallest number of units whose removal takes away at least `share` of the gap (or turns its sign).

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from evenhand._errors import UsageError
 from evenhand._model import FloatArray, IntArray
+from evenhand.stats.blocks import sums_by_unit
 from evenhand.stats.interval import Alternative, Inference, check_level, from_standard_error, quantile
 from evenhand.stats.moments import estimate, moments, moments_of_units
 from evenhand.stats.rates import clopper_pearson
@@ -16,25 +17,31 @@ EXACT = 14
 
 
 def by_unit(
-    score: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, unit: npt.ArrayLike
+    score: npt.ArrayLike,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    unit: npt.ArrayLike,
+    times: IntArray | None = None,
 ) -> tuple[FloatArray, npt.NDArray[np.intp]]:
     """(differences, codes): d_t = X̄[t, A] − X̄[t, B] for each unit that has scores of both groups.
+
+    Args:
+        times: (n,) how many rows each stands for; None for one.
 
     >>> d, codes = by_unit([3, 5, 1, 9], [1, 1, 0, 1], [0, 0, 1, 0], [0, 0, 0, 1])
     >>> d.tolist(), codes.tolist()
     ([3.0], [0])
     """
     x, codes = np.asarray(score, dtype=float), np.asarray(unit)
-    levels, compact = np.unique(codes, return_inverse=True)
+    size = int(codes.max(initial=-1)) + 1
     means = []
     for mask in (np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)):
-        keep = mask & np.isfinite(x) & (codes >= 0)
-        count = np.bincount(compact[keep], minlength=len(levels))
+        count, total = sums_by_unit(x, codes, mask & np.isfinite(x), size, times)
         with np.errstate(invalid="ignore"):
-            means.append(np.bincount(compact[keep], x[keep], len(levels)) / count)
+            means.append(total / count)
     d = means[0] - means[1]
     both = np.isfinite(d)
-    return d[both], levels[both].astype(np.intp)
+    return d[both], np.flatnonzero(both).astype(np.intp)
 
 
 def paired(d: npt.ArrayLike, *, level: float = 0.95, alternative: Alternative = "two-sided") -> Inference:

@@ -4,13 +4,15 @@ assumptions."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtrc, stdtr
 
 from evenhand._errors import UsageError
-from evenhand._model import FloatArray
+from evenhand._model import BoolArray, FloatArray, Folded, Span
+from evenhand.stats.blocks import blocks
 from evenhand.stats.interval import Alternative, Inference, check_level, from_standard_error, quantile
 
 
@@ -22,8 +24,12 @@ def _clean(x: npt.ArrayLike) -> FloatArray:
 def _too_few(*samples: FloatArray, need: int = 2) -> str | None:
     for i, s in enumerate(samples):
         if len(s) < need:
-            return f"sample {i + 1} has {len(s)} value{'s' * (len(s) != 1)}; at least {need} are needed"
+            return _short(i, len(s), need)
     return None
+
+
+def _short(i: int, n: int, need: int) -> str:
+    return f"sample {i + 1} has {n} value{'s' * (n != 1)}; at least {need} are needed"
 
 
 def welch(
@@ -48,16 +54,111 @@ def welch(
     why = _too_few(x, y)
     if why:
         return Inference(level=level, method="Welch's t", why_not=why)
-    n = np.array([len(x), len(y)])
-    parts = np.array([x.var(ddof=1), y.var(ddof=1)]) / n
+    largest = max(abs(x).max(), abs(y).max())
+    return _welch(
+        np.array([len(x), len(y)]),
+        (float(x.mean()), float(y.mean())),
+        (float(x.var(ddof=1)), float(y.var(ddof=1))),
+        float(largest),
+        level=level,
+        alternative=alternative,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Described:
+    """A sample: how many values there are and are lost, their mean, Σ(x − x̄)², and the ends of the range."""
+
+    n: int = 0
+    lost: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    low: float = np.inf
+    high: float = -np.inf
+
+    def __add__(self, other: Self) -> Self:
+        """Of both together (Chan, Golub & LeVeque 1983)."""
+        n = self.n + other.n
+        apart = other.mean - self.mean
+        share = other.n / n if n else 0.0
+        return type(self)(
+            n=n,
+            lost=self.lost + other.lost,
+            mean=self.mean + apart * share,
+            squares=self.squares + other.squares + apart**2 * self.n * share,
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+        )
+
+
+def described(score: FloatArray, rows: BoolArray, folded: Folded | None = None) -> Described:
+    """Some rows, a block at a time; of `folded` rows those that they stand for.
+
+    >>> described(np.array([1.0, 2.0, np.nan, 9.0]), np.array([True, True, True, False]))
+    Described(n=2, lost=1, mean=1.5, squares=0.5, low=1.0, high=2.0)
+    """
+    found = Described()
+    for at in blocks(len(score)):
+        chosen = score[at][rows[at]]
+        finite = np.isfinite(chosen)
+        x, own = chosen[finite], None if folded is None else folded[at][rows[at]]
+        times = np.ones(len(x), dtype=np.int64) if own is None else own.count[finite]
+        n = int(times.sum())
+        every = len(chosen) if own is None else int(own.count.sum())
+        if not n:
+            found = found + Described(lost=every)
+            continue
+        kept = None if own is None else own[finite]
+        mean = float(np.average(x, weights=times))
+        squares = times * (x - mean) ** 2 + (0.0 if kept is None else kept.within)
+        low, high = (x, x) if kept is None else (kept.low, kept.high)
+        found = found + Described(
+            n=n,
+            lost=every - n,
+            mean=mean,
+            squares=float(squares.sum()),
+            low=float(low.min()),
+            high=float(high.max()),
+        )
+    return found
+
+
+def welch_of(x: Described, y: Described, *, level: float = 0.95) -> Inference:
+    """`welch` of two samples that are described.
+
+    >>> one, two = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 4.0, 6.0, 8.0])
+    >>> every = np.array([True] * 4)
+    >>> welch_of(described(one, every), described(two, every)) == welch(one, two)
+    True
+    """
+    check_level(level)
+    for i, sample in enumerate((x, y)):
+        if sample.n < 2:
+            return Inference(level=level, method="Welch's t", why_not=_short(i, sample.n, 2))
+    largest = max(abs(end) for sample in (x, y) for end in (sample.low, sample.high))
+    variances = x.squares / (x.n - 1), y.squares / (y.n - 1)
+    return _welch(np.array([x.n, y.n]), (x.mean, y.mean), variances, largest, level=level)
+
+
+def _welch(
+    n: npt.NDArray[np.intp],
+    means: Span,
+    variances: Span,
+    largest: float,
+    *,
+    level: float,
+    alternative: Alternative = "two-sided",
+) -> Inference:
+    """Of the sizes, means and variances (ddof 1) of two samples; `largest`: of the numbers in them."""
+    parts = np.array(variances) / n
     # A variance that is rounding error of equal numbers is none.
-    parts[parts <= (1e-14 * max(abs(x).max(), abs(y).max())) ** 2] = 0.0
+    parts[parts <= (1e-14 * largest) ** 2] = 0.0
     below = float(np.sum(parts**2 / (n - 1)))
     df = float(parts.sum() ** 2 / below) if below > 0 else float(n.sum() - 2)
-    d = cohen_d(x, y)
+    d = _standardised(n, means, variances)
     detail = {"d": d, "g": None if d is None else d * hedges_correction(int(n.sum()) - 2), "n": n.tolist()}
     return from_standard_error(
-        float(x.mean() - y.mean()),
+        means[0] - means[1],
         float(np.sqrt(parts.sum())),
         df=df,
         level=level,
@@ -78,8 +179,13 @@ def cohen_d(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
     x, y = _clean(x), _clean(y)
     if _too_few(x, y):
         return None
-    pooled = ((len(x) - 1) * x.var(ddof=1) + (len(y) - 1) * y.var(ddof=1)) / (len(x) + len(y) - 2)
-    return float((x.mean() - y.mean()) / np.sqrt(pooled)) if pooled > 0 else None
+    variances = float(x.var(ddof=1)), float(y.var(ddof=1))
+    return _standardised(np.array([len(x), len(y)]), (float(x.mean()), float(y.mean())), variances)
+
+
+def _standardised(n: npt.NDArray[np.intp], means: Span, variances: Span) -> float | None:
+    pooled = ((n[0] - 1) * variances[0] + (n[1] - 1) * variances[1]) / (n[0] + n[1] - 2)
+    return float((means[0] - means[1]) / np.sqrt(pooled)) if pooled > 0 else None
 
 
 def hedges_correction(df: int) -> float:

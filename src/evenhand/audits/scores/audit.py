@@ -11,11 +11,11 @@ from evenhand._analysis import Analysis
 from evenhand._declared import Declared
 from evenhand._judge import Correction
 from evenhand._labels import attributes_of
-from evenhand._provenance import digest_of, provenance, tells_its_call
+from evenhand._provenance import provenance, tells_its_call
 from evenhand._result import Result
 from evenhand.audits.scores.measures import checked_classes
 from evenhand.audits.scores.notes import note_rows, unscored
-from evenhand.audits.scores.rows import ScoreColumns, observations_of, sampled, table_of
+from evenhand.audits.scores.rows import ScoreColumns, recorded, sampled
 from evenhand.audits.scores.scale import tolerance_for
 from evenhand.audits.scores.sections import add_sections
 from evenhand.audits.scores.sides import Question
@@ -42,12 +42,14 @@ def audit_scores(
     level: float = 0.95,
     correction: Correction = "single-step",
     seed: int = 0,
+    engine: str | None = None,
 ) -> Result:
     """Audit scores that were recorded elsewhere: one row a scored text.
 
     Args:
         data: a file: CSV, TSV, JSON lines, Parquet, Arrow, or Amazon Comprehend's output (`output.tar.gz`,
-            its JSON lines or flattened CSV). In Python also a dataframe, or a mapping of columns.
+            its JSON lines or flattened CSV). Also a folder of files, or a pattern ("parts/*.parquet"). In
+            Python also a dataframe, or a mapping of columns.
         scores: columns with scores; the first carries the claims, each gets its own.
         groups: columns with the groups; each is a family of claims. ``race*gender`` also compares their
             intersections: each pair that differs in one of the two.
@@ -71,31 +73,34 @@ def audit_scores(
         level: confidence level of the intervals.
         correction: adjustment of p-values: single-step, holm, bh or none. Verdicts follow the intervals.
         seed: seed of everything random.
+        engine: where the rows are summarised: local, daft, ray or ray://host:port. Rows become sums for each
+            combination of groups and units, and every engine gives the same result; by default only what is
+            too large for memory does, in this process. See docs/explanation/scale.md.
 
     Raises:
         DataError: a file that cannot be read, a missing column, text instead of numbers.
         UsageError: no groups, unknown units or nested the other way round, scores beyond [−1, 1] without a
-            tolerance.
+            tolerance, an engine that is not installed or does not answer. EngineError: workers of an engine
+            were lost again and again.
 
     >>> rows = {"score": [0.1, 0.2, 0.3, 0.1, 0.2, 0.3], "sex": list("FFFMMM"), "text": list("abcabc")}
     >>> audit_scores(rows, scores="score", groups="sex", units="text").findings[0].estimate.value
     0.0
     """
     call = locals()
-    table = table_of(data, probes)
+    given, analysis = recorded(data, probes, engine, labels=labels is not None), Analysis()
     roles = ScoreColumns(
         scores=_names(scores),
-        groups=attributes_of(_names(groups), table.column_names),
+        groups=attributes_of(_names(groups), given.columns),
         units=_names(units),
         strata=strata,
         labels=labels,
         weight=weight,
         classes=checked_classes(classes),
     )
-    observations = observations_of(table, roles)
+    observations = given.observations(roles, analysis)
     declared = Declared.of(call, tuple(roles.groups))
     declared.check_primary(roles.scores)
-    analysis = Analysis()
     observations, samples, nested = sampled(observations, roles, analysis)
     for name in roles.scores:
         question = Question(
@@ -104,7 +109,7 @@ def audit_scores(
             samples=samples,
             nested=nested,
             strata=strata,
-            tolerance=tolerance_for(tolerance, name, observations.columns[name], analysis),
+            tolerance=tolerance_for(tolerance, name, observations, analysis),
             declared=declared,
             threshold=threshold,
             classes=roles.classes if name == roles.scores[0] else (),
@@ -117,11 +122,11 @@ def audit_scores(
         correction=correction,
         audit="scores",
         title=f"{', '.join(roles.scores)} of {who} by {', '.join(roles.groups)}",
-        counts={"rows": len(observations), "failed": unscored(observations, roles.scores[0])},
+        counts={"rows": observations.rows(), "failed": unscored(observations, roles.scores[0])},
         provenance=provenance(
             audit_scores,
             {"scores": roles.scores, "groups": _names(groups), "units": roles.units},
-            data={"table": digest_of(data, table)},
+            data={"table": given.digest(data)},
         ),
     )
 

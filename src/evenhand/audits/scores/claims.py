@@ -29,6 +29,7 @@ from evenhand.audits.scores.interaction import add_interactions
 from evenhand.audits.scores.shared import add_shared
 from evenhand.audits.scores.sides import Question, Side, scored, sides_of
 from evenhand.measures.scores import MEAN_SCORE
+from evenhand.stats.blocks import rows_by_unit
 from evenhand.stats.few_units import unit_means
 from evenhand.stats.influence import carried, outlying
 from evenhand.stats.interval import Inference
@@ -183,8 +184,9 @@ def samples_of(
     usable = scored(observations, asked)
     over = []
     for unit in asked.samples:
-        codes = observations.units[unit].codes
-        sizes = [len(np.unique(codes[side.rows & usable & (codes >= 0)])) for side in sides]
+        factor = observations.units[unit]
+        counts = [rows_by_unit(factor.codes, side.rows & usable, len(factor.levels)) for side in sides]
+        sizes = [int(np.count_nonzero(own)) for own in counts]
         word = asked.declared.word(unit)
         if min(sizes) >= 2:
             over.append(unit)
@@ -223,7 +225,7 @@ def others(sides: Sequence[Side]) -> list[Side]:
     asked = np.logical_or.reduce([side.asked for side in sides])
     labels = [Label(side.label.attribute, (OTHERS,)) for side in sides]
     return [
-        Side(label=label, rows=belongs & ~side.rows, asked=asked & ~side.asked)
+        Side(label=label, rows=belongs & ~side.rows, asked=asked & ~side.asked, count=side.count)
         for label, side in zip(labels, sides, strict=True)
     ]
 
@@ -247,9 +249,10 @@ def _rests_on(
             b=b.rows,
             units={unit: factor.codes},
             unit=unit,
-            weight=observations.weight,
+            weight=observations.weighing(asked.score),
         )
-        lonely = [outlying(unit_means(score, factor.codes, side.rows)[1]) for side in (a, b)]
+        means = [unit_means(score, factor.codes, side.rows, observations.count)[1] for side in (a, b)]
+        lonely = [outlying(own) for own in means]
         telling = (known is not None and known < ALARM) or min(lonely) < ALARM
         if found.fragile and telling and found.k is not None and found.of >= 4:
             names = ", ".join(factor.levels[code] for code in found.codes[:5])

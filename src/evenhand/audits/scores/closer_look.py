@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from evenhand._estimate import Evidence
-from evenhand._model import BoolArray, Exhibit, Factor, FloatArray, Observations, Scalar
+from evenhand._model import BoolArray, Exhibit, Factor, FloatArray, IntArray, Observations, Scalar
 from evenhand.audits.scores.claims import sides_compared
 from evenhand.audits.scores.sides import Question, Side
+from evenhand.stats.blocks import WHOLE, rows_by_unit, sums_by_unit
 from evenhand.stats.crossed import difference
 from evenhand.stats.influence import influence
 from evenhand.stats.interval import Inference
 from evenhand.stats.paired import by_unit, paired
-from evenhand.stats.two_samples import diagnostics, welch
+from evenhand.stats.two_samples import described, diagnostics, welch, welch_of
 
 MOST_COMPARISONS = 4
 MOST_UNITS = 10
@@ -54,7 +55,7 @@ def influential(
             b=b.rows,
             units={unit: factor.codes},
             unit=unit,
-            weight=observations.weight,
+            weight=observations.weighing(asked.score),
         )
         rows += [
             {
@@ -114,7 +115,7 @@ def _analyses(
 
     def over(*names: str) -> tuple[str, Inference, None]:
         units = {name: observations.units[name].codes for name in names}
-        weight = observations.weight
+        weight = observations.weighing(asked.score)
         found = difference(score, a=a, b=b, units=units, weight=weight, level=level, over=names)
         return " and ".join(words[name] for name in names) or "nothing", found, None
 
@@ -122,10 +123,14 @@ def _analyses(
     yield "crossed" if len(sampled) > 1 else "clustered", *over(*sampled)
     for name in sampled if len(sampled) > 1 else ():
         yield f"over {words[name]} only", *over(name)
-    rows = welch(score[a], score[b], level=level)
+    folded = observations.folded.get(asked.score)
+    if len(score) <= WHOLE and folded is None:
+        rows = welch(score[a], score[b], level=level)
+    else:
+        rows = welch_of(*(described(score, own, folded) for own in (a, b)), level=level)
     yield "Welch, every score a case", "independent scores", rows, rows.detail.get("cohen_d")
     for name in asked.samples:
-        gaps, _ = by_unit(score, a, b, observations.units[name].codes)
+        gaps, _ = by_unit(score, a, b, observations.units[name].codes, observations.count)
         if name != asked.nested and len(gaps) > 1:
             pair = paired(gaps, level=level)
             yield f"paired by {asked.declared.word(name)}", words[name], pair, pair.detail.get("dz")
@@ -142,7 +147,9 @@ def placebo(observations: Observations, asked: Question, chosen: Sequence[Eviden
     rows: list[dict[str, Scalar]] = []
     for item in chosen:
         sides = sides_compared(item)
-        gaps = [gap for side in sides for gap in _halved(factor, score, side.rows, rng)]
+        means = [_unit_means(observations, unit, score, side.rows) for side in sides]
+        present = [_present(factor, side.rows) for side in sides]
+        gaps = [gap for pair in zip(present, means, strict=True) for gap in _halved(*pair, rng)]
         if gaps:
             sizes = np.abs(gaps)
             rows.append(
@@ -162,12 +169,18 @@ def placebo(observations: Observations, asked: Question, chosen: Sequence[Eviden
     return Exhibit.of(title, rows, note=note)
 
 
-def _halved(factor: Factor, score: FloatArray, rows: BoolArray, rng: np.random.Generator) -> Iterator[float]:
-    """Gaps between random halves of one group's units; none where there are too few to halve."""
-    present = np.unique(factor.codes[rows & (factor.codes >= 0)])
+def _present(factor: Factor, rows: BoolArray) -> IntArray:
+    return np.flatnonzero(rows_by_unit(factor.codes, rows, len(factor.levels)))
+
+
+def _halved(present: IntArray, mean: FloatArray, rng: np.random.Generator) -> Iterator[float]:
+    """Gaps between random halves of one group's units; none where there are too few to halve.
+
+    Args:
+        present: the units. mean: of each unit.
+    """
     if len(present) < 4:
         return
-    mean = _unit_means(factor, score, rows)
     for _ in range(DRAWS // 2):
         order = rng.permutation(present)
         half = len(order) // 2
@@ -179,10 +192,11 @@ def diagnostic_table(observations: Observations, asked: Question, chosen: Sequen
     unit = _unit(observations, asked)
     score = observations.columns[asked.score]
     rows: list[dict[str, Scalar]] = []
-    for item in chosen:
+    # Rows that are folded have no shape; units have.
+    for item in chosen if unit is not None or not observations.folded else ():
         sides = sides_compared(item)
         samples = [
-            score[side.rows] if unit is None else _unit_means(observations.units[unit], score, side.rows)
+            score[side.rows] if unit is None else _unit_means(observations, unit, score, side.rows)
             for side in sides
         ]
         found = diagnostics(samples[0], samples[1])
@@ -216,11 +230,10 @@ def _unit(observations: Observations, asked: Question) -> str | None:
     return asked.samples[0] if asked.samples else None
 
 
-def _unit_means(factor: Factor, score: FloatArray, rows: BoolArray) -> FloatArray:
+def _unit_means(observations: Observations, unit: str, score: FloatArray, rows: BoolArray) -> FloatArray:
     """Mean score of every unit; NaN where it has no rows here."""
-    keep = rows & (factor.codes >= 0)
-    total = np.bincount(factor.codes[keep], score[keep], len(factor.levels))
-    count = np.bincount(factor.codes[keep], minlength=len(factor.levels))
+    factor = observations.units[unit]
+    count, total = sums_by_unit(score, factor.codes, rows, len(factor.levels), observations.count)
     return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
 
 

@@ -11,7 +11,7 @@ from evenhand._compare import every_pair
 from evenhand._estimate import Evidence
 from evenhand._judge import CORRECTIONS
 from evenhand._labels import Label
-from evenhand._model import BoolArray, Exhibit, FloatArray, Observations, Scalar
+from evenhand._model import BoolArray, Exhibit, Observations, Scalar
 from evenhand.audits.scores.claims import samples_of
 from evenhand.audits.scores.closer_look import (
     diagnostic_table,
@@ -22,6 +22,8 @@ from evenhand.audits.scores.closer_look import (
 )
 from evenhand.audits.scores.gaps import gap_of
 from evenhand.audits.scores.sides import Question, Side, scored, sides_of
+from evenhand.stats.blocks import WHOLE, blocks
+from evenhand.stats.two_samples import described
 
 BINS = 40
 MOST_GROUPS = 12
@@ -37,7 +39,7 @@ def add_exhibits(
     analysis.show({"scores by group": summary(observations, asked)})
     for attribute in evidence:
         sides = sides_of(observations, attribute)
-        if 2 <= len(sides) <= MOST_GROUPS:
+        if 2 <= len(sides) <= MOST_GROUPS and not observations.folded:  # means have another distribution
             name = f"distribution of scores by {attribute}"
             analysis.show({name: distribution(observations, asked, sides, attribute)})
         if len(sides) > 2:
@@ -65,7 +67,7 @@ def summary(observations: Observations, asked: Question) -> Exhibit:
             "attribute": attribute,
             "group": side.label.level,
             "given": given,
-            **_described(score[side.rows & within]),
+            **_described(observations, asked.score, side.rows & within),
         }
         for attribute in asked.attributes
         for side in [*sides_of(observations, attribute), *_control(observations, attribute)]
@@ -80,12 +82,23 @@ def summary(observations: Observations, asked: Question) -> Exhibit:
     )
 
 
-def _described(scores: FloatArray) -> dict[str, Scalar]:
-    values = scores[np.isfinite(scores)]
+def _described(observations: Observations, score: str, rows: BoolArray) -> dict[str, Scalar]:
+    scores, folded = observations.columns[score], observations.folded.get(score)
+    if folded is not None or len(scores) > WHOLE:
+        of = described(scores, rows, folded)
+        return {
+            "n": of.n,
+            "failed": of.lost,
+            "min": of.low if of.n else None,
+            "mean": of.mean if of.n else None,
+            "max": of.high if of.n else None,
+            "sd": (of.squares / (of.n - 1)) ** 0.5 if of.n > 1 else None,
+        }
+    values = scores[rows & np.isfinite(scores)]
     some, several = len(values) > 0, len(values) > 1
     return {
         "n": len(values),
-        "failed": len(scores) - len(values),
+        "failed": int(np.count_nonzero(rows)) - len(values),
         "min": float(values.min()) if some else None,
         "mean": float(values.mean()) if some else None,
         "max": float(values.max()) if some else None,
@@ -110,12 +123,14 @@ def distribution(
     """Shares of each group's scores in common bins."""
     score = observations.columns[asked.score]
     usable = scored(observations, asked)
-    low, high = (float(score[usable].min()), float(score[usable].max())) if usable.any() else (0.0, 1.0)
+    low, high = observations.span(asked.score) or (0.0, 1.0)
     edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
     rows = []
     for side in sides:
-        values = score[side.rows & usable]
-        shares = np.histogram(values, edges)[0] / max(len(values), 1)
+        counts = np.zeros(BINS, dtype=np.int64)
+        for at in blocks(len(score)):
+            counts += np.histogram(score[at][side.rows[at] & usable[at]], edges)[0]
+        shares = counts / max(int(counts.sum()), 1)
         rows += [
             {"group": side.label.level, "low": left, "high": right, "share": share}
             for left, right, share in zip(

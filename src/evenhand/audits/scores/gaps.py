@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand._model import FloatArray, IntArray, Observations, Span
+from evenhand._model import BoolArray, FloatArray, IntArray, Observations, Span
 from evenhand.audits.scores.sides import Question, Side
+from evenhand.stats.blocks import WHOLE, rows_by_unit, sums_by_unit
 from evenhand.stats.crossed import LEAST_UNITS, Component, difference
-from evenhand.stats.few_units import Few, few, units_for, widened, with_hidden
+from evenhand.stats.few_units import Few, Pair, few, few_rows, unit_means, units_for, widened, with_hidden
 from evenhand.stats.interval import Inference, from_standard_error, quantile
 from evenhand.stats.worst_case import slack_of
 
@@ -95,7 +96,8 @@ def gap_of(
     """
     units: Mapping[str, IntArray] = {name: observations.units[name].codes for name in over}
     score = observations.columns[asked.score]
-    found = difference(score, a=a.rows, b=b.rows, units=units, weight=observations.weight, over=over)
+    weight, folded = observations.weighing(asked.score), observations.folded.get(asked.score)
+    found = difference(score, a=a.rows, b=b.rows, units=units, weight=weight, over=over)
     if pooled is not None and found.se is not None and found.value is not None:
         share = pooled.variance * (1.0 + 1.0 / max(len(b.parts or (b,)), 1))
         if share > found.se**2:
@@ -103,29 +105,31 @@ def gap_of(
             found = from_standard_error(
                 found.value, share**0.5, df=pooled.df, method=method, detail=found.detail
             )
-    finite = score[np.isfinite(score)]
-    # What is next to the precision of its numbers would be lost in their sums.
-    centred = score - (float(np.median(finite)) if len(finite) else 0.0)
-    found = with_hidden(found, centred, a.rows, b.rows, units)
+    rows = (a.rows, b.rows)
+    means = {name: _means(score, codes, rows, observations.count) for name, codes in units.items()}
+    found = with_hidden(found, means.values())
     small = [f"{n} {d}s" for d, n in _nested_sizes(observations, over, a, b) if n < LEAST_UNITS]
     if small and found.low is not None:
         why = f"a group has {small[0]} only; at least {LEAST_UNITS} are needed for a verdict"
         found = found.with_(low=None, high=None, p_value=None, se=None, why_not=why)
-    low, high = range_of(score)
+    low, high = range_of(observations, asked.score)
     spread = 0.0 if high - low <= PRECISION * max(-low, high) else high - low
     lost = [side.missing(score, observations.weight) if asked.counts_missing else 0.0 for side in (a, b)]
     slack, missing = (0.0, 0.0), None
     if found.value is not None and max(lost) > 0:
-        means = found.detail["mean_a"], found.detail["mean_b"]
-        slack = slack_of(means, (lost[0], lost[1]), (low, high))
+        slack = slack_of((found.detail["mean_a"], found.detail["mean_b"]), (lost[0], lost[1]), (low, high))
         missing = _told(
             [(side.label.level, share) for side, share in zip((a, b), lost, strict=True)],
             (low, high),
             (found.value - slack[0], found.value + slack[1]),
         )
-    dimensions = [(asked.declared.word(name), codes) for name, codes in units.items()]
-    rows = dimensions or [("row", np.arange(len(score)))]
-    hardly = [f for name, codes in rows for f in few(centred, a.rows, b.rows, codes, name)]
+    ends = observations.span(asked.score) or (0.0, 0.0)
+    scale = ends[1] - ends[0]
+    hardly = [f for name, own in means.items() for f in few(own, asked.declared.word(name), scale)]
+    if not means and folded is not None:
+        hardly = few_rows(rows, folded, "row", scale)
+    elif not means:
+        hardly = few(_means(score, np.arange(len(score)), rows), "row", scale)
     return Gap(
         found=found,
         few=hardly,
@@ -134,6 +138,18 @@ def gap_of(
         slack=slack,
         missing=missing,
     )
+
+
+def _means(
+    score: FloatArray, codes: IntArray, rows: tuple[BoolArray, BoolArray], times: IntArray | None = None
+) -> Pair:
+    """The means of the units of both sides, less the median (of very many scores, that of the first): what is
+    next to the precision of its numbers would be lost in their sums."""
+    first = score[:WHOLE]
+    known = first[np.isfinite(first)]
+    middle = float(np.median(known)) if len(known) else 0.0
+    one, two = (unit_means(score, codes, own, times, middle) for own in rows)
+    return one, two
 
 
 def _told(lost: Sequence[tuple[str, float]], scale: Span, ends: Span) -> str:
@@ -145,11 +161,10 @@ def _told(lost: Sequence[tuple[str, float]], scale: Span, ends: Span) -> str:
     )
 
 
-def range_of(score: FloatArray) -> Span:
+def range_of(observations: Observations, score: str) -> Span:
     """The ends of the scale: 0 and 1 where all scores lie between, without being all the same; else what was
     seen."""
-    finite = score[np.isfinite(score)]
-    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+    low, high = observations.span(score) or (0.0, 0.0)
     return (0.0, 1.0) if 0.0 <= low < high <= 1.0 else (low, high)
 
 
@@ -158,7 +173,8 @@ def _nested_sizes(observations: Observations, over: Sequence[str], a: Side, b: S
     found = []
     for name in over:
         codes = observations.units[name].codes
-        mine, other = (np.unique(codes[side.rows & (codes >= 0)]) for side in (a, b))
+        levels = len(observations.units[name].levels)
+        mine, other = (np.flatnonzero(rows_by_unit(codes, side.rows, levels)) for side in (a, b))
         if not len(np.intersect1d(mine, other)):
             found.append((name, min(len(mine), len(other))))
     return found
@@ -179,9 +195,8 @@ def pooled_error(
     n = len(observations.units[over[0]].levels)
     table = np.full((n, len(sides)), np.nan)
     for k, side in enumerate(sides):
-        rows = side.rows & (codes >= 0) & np.isfinite(score)
-        count = np.bincount(codes[rows], minlength=n)
-        total = np.bincount(codes[rows], score[rows], n)
+        rows = side.rows & np.isfinite(score)
+        count, total = sums_by_unit(score, codes, rows, n, observations.count)
         table[:, k] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     table = table[np.isfinite(table).all(axis=1)]
     texts, groups = table.shape

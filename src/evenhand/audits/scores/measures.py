@@ -14,7 +14,7 @@ from evenhand._errors import DataError, UsageError
 from evenhand._estimate import Evidence, evidence
 from evenhand._judge import judge
 from evenhand._labels import Label
-from evenhand._model import BoolArray, Estimate, Exhibit, Factor, FloatArray, Observations, Scalar
+from evenhand._model import BoolArray, Estimate, Exhibit, Factor, FloatArray, IntArray, Observations, Scalar
 from evenhand.audits.scores.sides import LABEL, Question, sides_of
 from evenhand.measures import identity_auc
 from evenhand.measures.scores import (
@@ -96,12 +96,15 @@ def _wide(observations: Observations, asked: Question, attribute: str, part: str
     factor = observations.groups[attribute]
     terms = observations.units[column] if column is not None else factor
     score = observations.columns[asked.score]
-    rows = (factor.codes >= 0) & (terms.codes >= 0) & (texts.codes >= 0) & np.isfinite(score)
     shape = (len(texts.levels), len(terms.levels))
-    if not rows.any() or shape[0] * shape[1] > MOST_CELLS:
+    if shape[0] * shape[1] > MOST_CELLS:
+        return None
+    rows = (factor.codes >= 0) & (terms.codes >= 0) & (texts.codes >= 0) & np.isfinite(score)
+    if not rows.any():
         return None
     cells = texts.codes[rows].astype(np.int64) * shape[1] + terms.codes[rows]
-    scores = _cell_means(cells, score[rows], shape)
+    times = None if observations.count is None else observations.count[rows]
+    scores = _cell_means(cells, score[rows], shape, times)
     group = np.full(shape[1], -1, dtype=np.intp)
     group[terms.codes[rows]] = factor.codes[rows]
     used = group >= 0
@@ -109,24 +112,30 @@ def _wide(observations: Observations, asked: Question, attribute: str, part: str
     label = observations.columns.get(LABEL)
     return Wide(
         scores=scores[kept][:, used],
-        base=_of_texts(score, texts, _control(observations, part))[kept],
+        base=_of_texts(observations, score, texts, _control(observations, part))[kept],
         groups=group[used],
         levels=factor.levels,
-        label=None if label is None else _of_texts(label, texts)[kept],
+        label=None if label is None else _of_texts(observations, label, texts)[kept],
     )
 
 
-def _cell_means(cells: npt.NDArray[np.int64], values: FloatArray, shape: tuple[int, int]) -> FloatArray:
+def _cell_means(
+    cells: npt.NDArray[np.int64], values: FloatArray, shape: tuple[int, int], times: IntArray | None = None
+) -> FloatArray:
     size = shape[0] * shape[1]
-    count = np.bincount(cells, minlength=size)
-    total = np.bincount(cells, values, size)
+    count = np.bincount(cells, times, minlength=size)
+    total = np.bincount(cells, values if times is None else values * times, size)
     return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan).reshape(shape))
 
 
-def _of_texts(values: FloatArray, texts: Factor, among: BoolArray | None = None) -> FloatArray:
+def _of_texts(
+    observations: Observations, values: FloatArray, texts: Factor, among: BoolArray | None = None
+) -> FloatArray:
     """(T,) mean of each text's values; NaN where it has none."""
     rows = np.isfinite(values) & (texts.codes >= 0) & (True if among is None else among)
-    return _cell_means(texts.codes[rows].astype(np.int64), values[rows], (len(texts.levels), 1))[:, 0]
+    times = None if observations.count is None else observations.count[rows]
+    codes = texts.codes[rows].astype(np.int64)
+    return _cell_means(codes, values[rows], (len(texts.levels), 1), times)[:, 0]
 
 
 def _control(observations: Observations, part: str | None) -> BoolArray:
@@ -229,11 +238,14 @@ def _changes_of_class(
     """
     whole = np.column_stack([observations.columns[name] for name in asked.classes])
     known = np.isfinite(whole).all(axis=1)
-    if known.any() and not (whole[known].min() >= 0 and whole[known].max() <= 1):
+    among = observations.take(known)
+    ends = [span for name in asked.classes if (span := among.span(name)) is not None]
+    low, high = min((span[0] for span in ends), default=0.0), max((span[1] for span in ends), default=0.0)
+    if not (low >= 0 and high <= 1):
         raise DataError(
             "classes",
             f"the chances of {', '.join(asked.classes)} leave 0 to 1",
-            given=f"{whole[known].min():g} to {whole[known].max():g}",
+            given=f"{low:g} to {high:g}",
         )
     kept = {name: np.where(known, whole[:, k], np.nan) for k, name in enumerate(asked.classes)}
     complete = replace(observations, columns={**observations.columns, **kept})

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand._analysis import Analysis
 from evenhand._compare import evidence_of, widest_of
 from evenhand._judge import judge
-from evenhand._model import Exhibit, Observations, Scalar
+from evenhand._model import Exhibit, FloatArray, Folded, Observations, Scalar
 from evenhand.audits.scores.claims import compared_pairs, mean_claim, samples_of
 from evenhand.audits.scores.gaps import range_of
 from evenhand.audits.scores.sides import Question, Side, sides_of
@@ -29,8 +29,7 @@ def add_missing(observations: Observations, asked: Question, analysis: Analysis)
         shares = [side.missing(score, observations.weight) for side in sides]
         if len(sides) < 2 or not any(shares):
             continue
-        columns = {**observations.columns, SHARE: (~np.isfinite(score)).astype(float)}
-        table = replace(observations, columns=columns)
+        table = _with_share(observations, (~np.isfinite(score)).astype(float))
         own = replace(asked, score=SHARE, tolerance=MISSING_TOLERANCE)
         noted = Analysis()  # what is noted here was noted with the claims
         claim = mean_claim(table, own, sides, samples_of(table, own, sides, noted, attribute))
@@ -50,10 +49,29 @@ def add_missing(observations: Observations, asked: Question, analysis: Analysis)
         analysis.show({f"missing replies by {attribute}": _bounds(observations, asked, attribute, sides)})
 
 
+def _with_share(observations: Observations, lacks: FloatArray) -> Observations:
+    """With a column that is 1 where a score is missing; rows that stand for several lack it all alike."""
+    folded = dict(observations.folded)
+    if folded:
+        own = next(iter(folded.values()))
+        alike = Folded(
+            count=own.count,
+            weight=own.weight,
+            within=np.zeros(len(lacks)),
+            low=lacks,
+            high=lacks,
+            tallies=[{x: n} for x, n in zip(lacks.tolist(), own.count.tolist(), strict=True)]
+            if own.tallies
+            else (),
+        )
+        folded[SHARE] = alike
+    return replace(observations, columns={**observations.columns, SHARE: lacks}, folded=folded)
+
+
 def _bounds(observations: Observations, asked: Question, attribute: str, sides: Sequence[Side]) -> Exhibit:
     """What each group's mean could be with the scores that are missing."""
     score, weight = observations.columns[asked.score], observations.weight
-    low, high = range_of(score)
+    low, high = range_of(observations, asked.score)
     rows: list[dict[str, Scalar]] = []
     for side in sides:
         share, mean = side.missing(score, weight), side.mean(score, weight)

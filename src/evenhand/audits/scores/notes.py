@@ -20,7 +20,7 @@ def note_rows(observations: Observations, roles: ScoreColumns, analysis: Analysi
     if failed := unscored(observations, roles.scores[0]):
         analysis.note(
             "failed-rows",
-            f"{failed} of {len(observations)} rows have no score; they are counted and left out.",
+            f"{failed} of {observations.rows()} rows have no score; they are counted and left out.",
             warning=True,
         )
     if not observations.units.keys() - {roles.strata}:
@@ -36,12 +36,11 @@ def note_rows(observations: Observations, roles: ScoreColumns, analysis: Analysi
 
 def note_constant(observations: Observations, score: str, analysis: Analysis) -> None:
     """A subject that has one answer to everything."""
-    values = observations.columns[score]
-    finite = values[np.isfinite(values)]
-    if len(finite) > 1 and float(np.ptp(finite)) == 0.0:
+    low, high = observations.span(score) or (0.0, 1.0)
+    if low == high and observations.rows(np.isfinite(observations.columns[score])) > 1:
         analysis.note(
             "constant-subject",
-            f"Every {score} is {finite[0]:g}: a subject that answers the same to everything shows nothing"
+            f"Every {score} is {low:g}: a subject that answers the same to everything shows nothing"
             " about groups.",
             warning=True,
         )
@@ -49,12 +48,13 @@ def note_constant(observations: Observations, score: str, analysis: Analysis) ->
 
 def unscored(observations: Observations, score: str) -> int:
     """Rows without a score."""
-    return int((~np.isfinite(observations.columns[score])).sum())
+    return observations.rows(~np.isfinite(observations.columns[score]))
 
 
 def _repeated_rows(observations: Observations, roles: ScoreColumns) -> int:
-    """Rows that repeat another in every column used; 0 where there are no units to tell rows apart."""
-    if not observations.units:
+    """Rows that repeat another in every column used; 0 where there are no units to tell rows apart, or where
+    the rows are not at hand."""
+    if not observations.units or observations.folded:
         return 0
     factors = (*observations.units.values(), *observations.groups.values())
     scores = [np.nan_to_num(observations.columns[name], nan=np.inf) for name in roles.scores]

@@ -7,14 +7,19 @@ import numpy as np
 from evenhand._analysis import Analysis
 from evenhand._errors import UsageError
 from evenhand._judge import tolerance_of
-from evenhand._model import FloatArray, Plan, Probes, Replies, Span, Traits
+from evenhand._model import Observations, Plan, Probes, Replies, Span, Traits
 
 SHARE_TOLERANCE = 0.1
 """Of scores between −1 and 1, where nobody says another."""
 
 
 def tolerance_for(
-    given: float | Span | None, score: str, values: FloatArray, analysis: Analysis, *, strict: bool = True
+    given: float | Span | None,
+    score: str,
+    observations: Observations,
+    analysis: Analysis,
+    *,
+    strict: bool = True,
 ) -> Span | None:
     """The tolerance as declared, else the default for scores between −1 and 1, which a note says.
 
@@ -27,8 +32,7 @@ def tolerance_for(
     """
     if given is not None:
         return tolerance_of(given)
-    known = values[np.isfinite(values)]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+    low, high = observations.span(score) or (0.0, 0.0)
     if beyond(low, high) and strict:
         raise unknown(score, low, high)
     if beyond(low, high):

@@ -37,7 +37,7 @@ def add_shared(
                 b=b.rows,
                 units={name: factor.codes},
                 unit=name,
-                weight=observations.weight,
+                weight=observations.weighing(asked.score),
             )
             sizes = np.bincount(moved.side + 1, minlength=3)[moved.side + 1].astype(float)
             scaled = moved.change * np.sqrt((sizes - 1) / sizes)

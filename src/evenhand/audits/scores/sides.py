@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand._declared import Declared
 from evenhand._labels import Label, grouping_among
-from evenhand._model import BoolArray, FloatArray, Observations, Span
+from evenhand._model import BoolArray, FloatArray, IntArray, Observations, Span
 
 LABEL = "(true label)"
 """The column with the true label of each row, 0 or 1; written so that no score has its name."""
@@ -49,18 +49,20 @@ class Side:
 
     Args:
         rows: that it counts. parts: the groups that it joins, where it joins several.
-        asked: its rows whether or not they have a score.
+        asked: its rows whether or not they have a score. count: how many rows each of them stands for; None
+            for one.
     """
 
     label: Label
     rows: BoolArray
     asked: BoolArray
     parts: tuple[Label, ...] = ()
+    count: IntArray | None = None
 
     @property
     def n(self) -> int:
         """Rows."""
-        return int(self.rows.sum())
+        return int(self.rows.sum() if self.count is None else self.count[self.rows].sum())
 
     def within(self, rows: BoolArray) -> Side:
         """Those of its rows that are among `rows`."""
@@ -68,13 +70,16 @@ class Side:
 
     def with_score(self, rows: BoolArray) -> Side:
         """Those of its rows that are among `rows`; the others were asked all the same."""
-        return replace(self, rows=self.rows & rows)
+        own = self.rows & rows
+        return self if np.array_equal(own, self.rows) else replace(self, rows=own)
 
     def missing(self, score: FloatArray, weight: FloatArray | None) -> float:
         """Share of what was asked, by weight, that has no score."""
-        w = np.ones(len(score)) if weight is None else weight
-        whole = float(w[self.asked].sum())
-        return float(w[self.asked & ~np.isfinite(score)].sum()) / whole if whole > 0 else 0.0
+        lost = self.asked & ~np.isfinite(score)
+        if weight is None:
+            return int(np.count_nonzero(lost)) / max(int(np.count_nonzero(self.asked)), 1)
+        whole = float(weight[self.asked].sum())
+        return float(weight[lost].sum()) / whole if whole > 0 else 0.0
 
     def mean(self, score: FloatArray, weight: FloatArray | None) -> float | None:
         """Mean of the scores that it has; None where it has none."""
@@ -87,7 +92,10 @@ def sides_of(observations: Observations, attribute: str) -> list[Side]:
     factor = observations.groups[attribute]
     labels = grouping_among(attribute, observations.groups).labels
     rows = [factor.is_level(label.level) for label in labels]
-    every = (Side(label=label, rows=own, asked=own) for label, own in zip(labels, rows, strict=True))
+    every = (
+        Side(label=label, rows=own, asked=own, count=observations.count)
+        for label, own in zip(labels, rows, strict=True)
+    )
     return [side for side in every if side.rows.any()]
 
 

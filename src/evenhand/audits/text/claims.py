@@ -157,7 +157,7 @@ def compare_scores(
     asked.declared.check_primary(scores)
     found: list[dict[str, Sequence[Evidence]]] = []
     for name in scores:
-        bounds = tolerance_for(tolerance, name, observations.columns[name], analysis, strict=False)
+        bounds = tolerance_for(tolerance, name, observations, analysis, strict=False)
         classes = () if found else asked.classes
         with analysis.about(name, first=not found):
             question = replace(asked, score=name, tolerance=bounds, classes=classes)

@@ -13,6 +13,7 @@ from evenhand._estimate import Evidence
 from evenhand._model import BoolArray, Exhibit, FloatArray, IntArray, Observations, Scalar
 from evenhand.audits.scores.claims import sides_compared
 from evenhand.audits.text.designs import Design
+from evenhand.stats.blocks import blocks
 
 EACH = 3
 """Examples for each comparison."""
@@ -87,8 +88,8 @@ def _widest(
     values = observations.columns[score]
     codes = observations.units["text"].codes
     n = len(observations.units["text"].levels)
-    high = _extreme(np.where(a, sign * values, np.nan), codes, n)
-    low = _extreme(np.where(b, -sign * values, np.nan), codes, n)
+    high = _extreme(values, sign, a, codes, n)
+    low = _extreme(values, -sign, b, codes, n)
     both = (high >= 0) & (low >= 0)
     gap = np.full(n, -np.inf)
     gap[both] = sign * (values[high[both]] - values[low[both]])
@@ -96,12 +97,20 @@ def _widest(
     return [(int(high[t]), int(low[t]), t) for t in order]
 
 
-def _extreme(values: FloatArray, codes: IntArray, n: int) -> npt.NDArray[np.int64]:
-    """The row with the largest value of every text; −1 where a text has none."""
-    best = np.full(n, -1, dtype=np.int64)
-    rows = np.flatnonzero(np.isfinite(values) & (codes >= 0))
-    order = rows[np.argsort(values[rows], kind="stable")]
-    best[codes[order]] = order
+def _extreme(
+    values: FloatArray, sign: float, among: BoolArray, codes: IntArray, n: int
+) -> npt.NDArray[np.int64]:
+    """The row with the largest (of sign −1 the smallest) value of each text, the last of equals, else −1."""
+    best, largest = np.full(n, -1, dtype=np.int64), np.full(n, -np.inf)
+    for at in blocks(len(values)):
+        own, text = sign * values[at], codes[at]
+        rows = np.flatnonzero(among[at] & np.isfinite(own) & (text >= 0))
+        order = rows[np.argsort(own[rows], kind="stable")]
+        here = np.full(n, -1, dtype=np.int64)
+        here[text[order]] = order
+        found = np.flatnonzero(here >= 0)
+        found = found[own[here[found]] >= largest[found]]
+        best[found], largest[found] = at.start + here[found], own[here[found]]
     return best
 
 
