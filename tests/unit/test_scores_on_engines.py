@@ -34,6 +34,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "terms alone": {"scores": "v", "groups": "few", "units": "term", "tolerance": 0.5},
     "skewed terms": {"scores": "v", "groups": "few", "units": ["text", "term"], "tolerance": 0.5},
     "no units": {"scores": ["t", "s"], "groups": ["sex", "race"], "weight": "w"},
+    "no units, crossed groups": {"scores": "s", "groups": "race*sex", "weight": "w"},
+    "one direction": {"scores": "s", "groups": "race", "units": "text", "reference": "b", "alternative": "less"},
     "chances": {"scores": "no", "groups": "sex", "units": ["text", "term"], "classes": ["no", "yes"]},
 }  # fmt: skip
 

@@ -10,10 +10,25 @@ nested in groups or crossed with them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from evenhand._model import BoolArray, FloatArray, IntArray
+
+
+class Halved(NamedTuple):
+    """Half of an interaction as a difference of two means.
+
+    Args:
+        score, weight: (n,). stretch: (n,) by how much the distances of a row's scores were multiplied.
+        left: the share of the degrees of freedom that four means leave, in (0, 1].
+    """
+
+    score: FloatArray
+    weight: FloatArray
+    stretch: FloatArray
+    left: float
 
 
 def as_one_difference(
@@ -22,7 +37,8 @@ def as_one_difference(
     *,
     units: Mapping[str, IntArray],
     weight: FloatArray | None = None,
-) -> tuple[FloatArray, FloatArray, float]:
+    count: IntArray | None = None,
+) -> Halved:
     """Scores and weights whose difference, of the first and last of four groups against the other two, is
     half of their interaction, with its error.
 
@@ -33,34 +49,35 @@ def as_one_difference(
     Args:
         score: (n,) numbers. cells: (n,) masks of groups 11, 12, 21, 22, disjoint, each with a score.
                units: name → (n,) codes of the sampled units, −1 for missing. weight: (n,) case weights.
-
-    Returns:
-        (n,) scores, (n,) weights, and the share of the degrees of freedom that four means leave, in (0, 1].
+        count: (n,) how many rows each stands for; None for one.
 
     >>> score = np.array([1.0, 2.0, 1.0, 2.0, 3.0, 4.0, 6.0, 7.0])
     >>> cells = [np.arange(8) // 2 == k for k in range(4)]
-    >>> made, weight, _ = as_one_difference(score, cells, units={})
+    >>> made, weight, _, _ = as_one_difference(score, cells, units={})
     >>> a, b = cells[0] | cells[3], cells[1] | cells[2]
     >>> float(2 * (np.average(made[a], weights=weight[a]) - np.average(made[b], weights=weight[b])))
     3.0
     """
     w = np.ones(len(score)) if weight is None else np.asarray(weight, dtype=float)
     known = np.isfinite(score)
-    made, even = np.array(score, dtype=float), np.zeros(len(score))
+    made, even, stretch = np.array(score, dtype=float), np.zeros(len(score)), np.ones(len(score))
     means, left = [], []
     for cell, partner in zip(cells, reversed(cells), strict=True):
         rows = cell & known
         means.append(float(np.average(score[rows], weights=w[rows])))
         even[rows] = w[rows] / w[rows].sum()
-        own = _own_units(rows, partner & known, units)
-        made[rows] = (score[rows] - means[-1]) * (1.0 if own is None else ((own - 0.5) / (own - 1)) ** 0.5)
+        own = _own_units(rows, partner & known, units, count)
+        stretch[rows] = 1.0 if own is None else ((own - 0.5) / (own - 1)) ** 0.5
+        made[rows] = (score[rows] - means[-1]) * stretch[rows]
         left.append(1.0 if own is None else (own - 1) / (own - 0.5))
     for cell, mean in zip(cells, _halves(means), strict=True):
         made[cell & known] += mean
-    return made, even * known.sum(), min(left)
+    return Halved(made, even * known.sum(), stretch, min(left))
 
 
-def _own_units(rows: BoolArray, partner: BoolArray, units: Mapping[str, IntArray]) -> int | None:
+def _own_units(
+    rows: BoolArray, partner: BoolArray, units: Mapping[str, IntArray], count: IntArray | None
+) -> int | None:
     """The fewest units of a dimension that the group does not share with its partner; None where it shares
     all."""
     found = []
@@ -68,7 +85,7 @@ def _own_units(rows: BoolArray, partner: BoolArray, units: Mapping[str, IntArray
         mine = np.unique(codes[rows & (codes >= 0)])
         if len(mine) > 1 and not np.isin(mine, codes[partner]).any():
             found.append(len(mine))
-    rows_only = [] if units else [int(np.count_nonzero(rows))]
+    rows_only = [] if units else [int(np.count_nonzero(rows) if count is None else count[rows].sum())]
     return min([n for n in found + rows_only if n > 1], default=None)
 
 

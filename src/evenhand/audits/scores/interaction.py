@@ -14,11 +14,11 @@ from evenhand._analysis import Analysis
 from evenhand._estimate import Evidence, evidence
 from evenhand._judge import judge
 from evenhand._labels import Label
-from evenhand._model import Estimate, IntArray, Observations, Span
+from evenhand._model import Estimate, Folded, IntArray, Observations, Span
 from evenhand.audits.scores.gaps import gap_of, range_of
 from evenhand.audits.scores.sides import Question, Side
 from evenhand.stats.crossed import LEAST_UNITS
-from evenhand.stats.interaction import as_one_difference
+from evenhand.stats.interaction import Halved, as_one_difference
 from evenhand.stats.interval import Inference, tail
 from evenhand.stats.worst_case import slack_of
 
@@ -90,14 +90,21 @@ def _inferred(
     """Level → twice the gap between two and two of the groups."""
     units: Mapping[str, IntArray] = {name: observations.units[name].codes for name in over}
     score = observations.columns[asked.score]
-    made, weight, left = as_one_difference(
-        score, [side.rows for side in four], units=units, weight=observations.weight
+    half = as_one_difference(
+        score,
+        [side.rows for side in four],
+        units=units,
+        weight=observations.weight,
+        count=observations.count,
     )
     a, b = (_joined(four[i], four[j]) for i, j in ((0, 3), (1, 2)))
-    shown = replace(observations, columns={**observations.columns, asked.score: made}, weight=weight)
-    half = None if asked.tolerance is None else (asked.tolerance[0] / 2, asked.tolerance[1] / 2)
-    gap = gap_of(shown, replace(asked, counts_missing=False, tolerance=half), over, a, b, None)
-    ends = range_of(score)
+    columns = {**observations.columns, asked.score: half.score}
+    shown = replace(
+        observations, columns=columns, weight=half.weight, folded=_moved(observations, asked.score, half)
+    )
+    bounds = None if asked.tolerance is None else (asked.tolerance[0] / 2, asked.tolerance[1] / 2)
+    gap = gap_of(shown, replace(asked, counts_missing=False, tolerance=bounds), over, a, b, None)
+    ends = range_of(observations, asked.score)
     slack = (0.0, 0.0)
     if asked.counts_missing:
         each = [side.missing(score, observations.weight) for side in four]
@@ -107,12 +114,33 @@ def _inferred(
         slack = (one[0] + two[1], one[1] + two[0])
     found = gap.found
     if found.df is not None and found.value is not None and found.se:
-        df = found.df * left
+        df = found.df * half.left
         found = found.with_(df=df, p_value=tail(found.value / found.se, df))
     if few := _too_few(units, four):
         found = found.with_(low=None, high=None, p_value=None, se=None, why_not=few)
     gap = replace(gap, found=found, spread=max(gap.spread, ends[1] - ends[0]) if gap.spread else 0.0)
     return partial(_doubled, gap.at, slack)
+
+
+def _moved(observations: Observations, score: str, half: Halved) -> dict[str, Folded]:
+    """What stands behind the rows, moved as they were."""
+    own = observations.folded.get(score)
+    if own is None:
+        return {}
+    offset = half.score - half.stretch * observations.columns[score]
+    tallies = [
+        None if values is None else {float(half.stretch[i] * v + offset[i]): n for v, n in values.items()}
+        for i, values in enumerate(own.tallies)
+    ]
+    moved = Folded(
+        count=own.count,
+        weight=half.weight / own.count,
+        within=own.within * half.stretch**2,
+        low=own.low * half.stretch + offset,
+        high=own.high * half.stretch + offset,
+        tallies=tallies,
+    )
+    return {score: moved}
 
 
 def _doubled(at: Callable[[float], Inference], slack: Span, level: float) -> Inference:
@@ -124,7 +152,7 @@ def _doubled(at: Callable[[float], Inference], slack: Span, level: float) -> Inf
 
 
 def _joined(one: Side, other: Side) -> Side:
-    return Side(label=one.label, rows=one.rows | other.rows, asked=one.asked | other.asked)
+    return replace(one, rows=one.rows | other.rows, asked=one.asked | other.asked)
 
 
 def _too_few(units: Mapping[str, IntArray], four: Four) -> str | None:
