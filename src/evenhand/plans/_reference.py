@@ -88,18 +88,33 @@ def refers_to_people(text: str, start: int, end: int, form: str) -> bool:
         return not (
             text[start].isupper() and low in ("lady", "ladies", "lord") and _mid_sentence(text, start)
         )
-    if text[start].isupper() and re.match(r"\s+[A-Z]", text[end:]) and _mid_sentence(text, start):
+    if text[start].isupper() and _CAPITAL_NEXT.match(text, end) and _mid_sentence(text, start):
         after = after[:1]
     if any(_personal(word) for word in after) or (" " in low and low.rpartition(" ")[2] in _ALWAYS):
         return True
     if not alone:
         return False
     before = [w.lower().replace("’", "'") for w in _WORDS.findall(text[max(0, start - 60) : start])][-4:]
-    if not before or before[-1] not in _BE or re.search(r"[.!?;:]\s*\Z", text[:start]):
+    if not before or before[-1] not in _BE or _before(_CLOSED, text, start):
         return False
     subject = [w for w in before if w not in _BE or w in _WHOM]
-    named = re.search(r"(?:\A|\s)[A-Z][a-z]+ (?:is|was|became)(?: \w+)?\s+\Z", text[:start])
-    return bool(subject) and (subject[-1] in _WHOM or _personal(subject[-1]) or named is not None)
+    named = _before(_NAMED_IS, text, start)
+    return bool(subject) and (subject[-1] in _WHOM or _personal(subject[-1]) or named)
+
+
+_CAPITAL_NEXT = re.compile(r"\s+[A-Z]")
+_CLOSED = re.compile(r"[.!?;:]\s*\Z")
+_NAMED_IS = re.compile(r"(?:\A|\s)[A-Z][a-z]+ (?:is|was|became)(?: \w+)?\s+\Z")
+_NAMED_HAS = re.compile(r"(?:\A|[\s(])[A-Z][a-z]+ (?:also |still )?(?:has|had)\s+\Z")
+_HAVING = re.compile(r"\b(?:has|have|had|having|with)\s+\Z", re.I)
+_MIDST = re.compile(r"[\w,]\s+\(?\Z")
+_NEAR = 400
+"""How far back a pattern before a term is looked for; a text may have 5 million characters."""
+
+
+def _before(pattern: re.Pattern[str], text: str, start: int) -> bool:
+    """Whether the text before `start` ends in the pattern (which ends in ``\\Z``)."""
+    return pattern.search(text, max(0, start - _NEAR), start) is not None
 
 
 _BEING = re.compile(
@@ -140,13 +155,12 @@ def is_had_by_somebody(text: str, start: int, end: int) -> bool:
     [True, True, False, False]
     """
     before = [w.lower().replace("’", "'") for w in _WORDS.findall(text[max(0, start - 60) : start])][-5:]
-    if not before or not re.search(r"(?i)\b(?:has|have|had|having|with)\s+\Z", text[:start]):
+    if not before or not _before(_HAVING, text, start):
         return False
     after = _following(text, end)
     if after and after[0] not in _NOT_AFTER | _VERBS and not is_past(after[0]):
         return False
-    named = re.search(r"(?:\A|[\s(])[A-Z][a-z]+ (?:also |still )?(?:has|had)\s+\Z", text[:start])
-    return named is not None or any(w in _WHOM or _personal(w) for w in before[:-1])
+    return _before(_NAMED_HAS, text, start) or any(w in _WHOM or _personal(w) for w in before[:-1])
 
 
 def _follows_a_name(text: str, start: int) -> bool:
@@ -156,7 +170,7 @@ def _follows_a_name(text: str, start: int) -> bool:
 
 
 def _mid_sentence(text: str, start: int) -> bool:
-    return bool(re.search(r"[\w,]\s+\(?\Z", text[:start]))
+    return _before(_MIDST, text, start)
 
 
 def _following(text: str, end: int) -> list[str]:

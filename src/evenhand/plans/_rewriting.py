@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 
 from evenhand._errors import UsageError
 from evenhand.plans._edits import GENDERED, SURE, Edits
-from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
-from evenhand.plans._titles import called, change_titles, everyones_titles
+from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set, roles_of
+from evenhand.plans._titles import TITLES, called, change_titles, everyones_titles
 from evenhand.plans._words import Words, article, match_case, word_set, words_of
 from evenhand.terms import terms
 
@@ -97,6 +97,8 @@ def rewrite(
             expected="replace='Arthur', name='Maria'",
         )
     target = None if pronouns is None else pronoun_set(pronouns)
+    if replace is None and (target is None or says_nothing(text, target)):
+        return Rewrite(text=text)
     words, edits = words_of(text), Edits()
     anchor: int | None = None
     if replace is not None and name is not None:
@@ -108,13 +110,31 @@ def rewrite(
         if all_people:
             everyones_titles(words, target, edits)
             return apply_edits(text, edits)
-        names = None if replace is None else _names(words, replace, name_places(words, replace.strip()))
+        names = None if replace is None else _names(words, replace, name_places(text, replace.strip()))
         change_titles(words, target, edits, source=source, names=names)
     return apply_edits(text, edits)
 
 
+_TOKEN = re.compile(r"[^\W_]+")
+
+
+def says_nothing(text: str, target: PronounSet) -> bool:
+    """Whether no pronoun, title or gendered noun can stand in the text, told without its words; where this is
+    False they need not."""
+    return _telling(target).isdisjoint(_TOKEN.findall(text.lower()))
+
+
+@cache
+def _telling(target: PronounSet) -> frozenset[str]:
+    """How the words begin that a rewriting may change or flag."""
+    words = (*roles_of(target), *TITLES, *_gendered())
+    return frozenset(token[0] for word in words if (token := _TOKEN.findall(word)))
+
+
 def apply_edits(text: str, edits: Edits) -> Rewrite:
     """The text with all edits made at once, from left to right: an inserted word is never replaced again."""
+    if not edits.spans:
+        return Rewrite(text=text, flags=tuple(edits.flags), confidence=prod(edits.flags.values(), start=1.0))
     parts, changes, at = [], [], 0
     for (start, end), (new, kind) in sorted(edits.spans.items()):
         old = text[start:end]
@@ -131,12 +151,33 @@ def apply_edits(text: str, edits: Edits) -> Rewrite:
     )
 
 
-def name_places(words: Words, name: str) -> list[tuple[int, int, str]]:
+def name_places(text: str, name: str) -> list[tuple[int, int, str]]:
     """Where a name stands: (start, end, what follows it of "", "'s", "'"), not inside words, hyphens or
     addresses.
 
     Written exactly so, or in capitals; in lower case only where the name is not an ordinary word.
     """
+    places = []
+    for m in _spelled(name).finditer(text):
+        if _GOES_ON.match(text, m.end()):
+            continue
+        if _OWNS.match(text, m.end()):
+            tail = text[m.end() : m.end() + 2]
+        elif name[-1:].lower() in tuple("sxz") and _OWNS_BARE.match(text, m.end()):
+            tail = text[m.end()]
+        else:
+            tail = ""
+        places.append((m.start(), m.end(), tail))
+    return places
+
+
+_GOES_ON = re.compile(r"[-‐‑](?!-)[^\W_]|[_@]|\.[a-z@]|/[^\W_]")
+_OWNS = re.compile(r"['’ʼ][sS](?![^\W_])")
+_OWNS_BARE = re.compile(r"['’ʼ](?![^\W_])")
+
+
+@lru_cache(maxsize=1024)
+def _spelled(name: str) -> re.Pattern[str]:
     from evenhand.terms.collide import is_word
 
     spelled = [name, name.upper()]
@@ -144,20 +185,7 @@ def name_places(words: Words, name: str) -> list[tuple[int, int, str]]:
         spelled.append(name.lower())
     spelled += [unicodedata.normalize("NFD", s) for s in spelled]
     pattern = "|".join(re.escape(s) for s in sorted(set(spelled), key=len, reverse=True))
-    places = []
-    text = words.text
-    for m in re.finditer(rf"(?<![^\W_])(?<![-@#/_&\\‐‑])(?:{pattern})(?![^\W_\u0300-\u036f])", text):
-        after = text[m.end() : m.end() + 3]
-        if re.match(r"[-‐‑](?!-)[^\W_]|[_@]|\.[a-z@]|/[^\W_]", after):
-            continue
-        if re.match(r"['’ʼ][sS](?![^\W_])", after):
-            tail = after[:2]
-        elif re.match(r"['’ʼ](?![^\W_])", after) and name[-1:].lower() in "sxz":
-            tail = after[:1]
-        else:
-            tail = ""
-        places.append((m.start(), m.end(), tail))
-    return places
+    return re.compile(rf"(?<![^\W_])(?<![-@#/_&\\‐‑])(?:{pattern})(?![^\W_\u0300-\u036f])")
 
 
 def _names(words: Words, name: str, places: list[tuple[int, int, str]]) -> set[str]:
@@ -173,7 +201,7 @@ def replace_name(words: Words, old: str, new: str, edits: Edits) -> int | None:
         UsageError: the name does not stand in the text.
     """
     old, new = old.strip(), new.strip()
-    places = name_places(words, old) if old else []
+    places = name_places(words.text, old) if old else []
     if not places:
         capital = sorted({w for w in words.words if w[:1].isupper() and len(w) > 1})
         raise UsageError(
@@ -283,8 +311,11 @@ def flag_gendered_nouns(words: Words, source: str | None, target: PronounSet, ed
     gendered = _gendered()
     if gendered.keys().isdisjoint(words.low) and "'s" not in words.text and "’" not in words.text:
         return
+    theirs = {low for low in set(words.low) if gendered.get(low.removesuffix("'s")) == source}
+    if not theirs:
+        return
     for i, low in enumerate(words.low):
-        if gendered.get(low.removesuffix("'s")) == source:
+        if low in theirs:
             changed = (words.starts[i], words.ends[i]) in edits.spans
             if changed or rank_in_a_name(words, i):
                 continue

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from evenhand._errors import UsageError
+from evenhand._model import IntArray
 from evenhand.plans._edits import DOUBT, Edits
 from evenhand.plans._pronouns import FORMS as PRONOUN_FORMS
 from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
@@ -65,9 +67,11 @@ def parse_slots(template: str) -> list[str | Slot]:
     'adjective'
     """
     parts: list[str | Slot] = []
-    literal, at, shouts = [], 0, _shouts(template)
+    literal, at, stray = [], 0, False
     for m in SLOT.finditer(template):
-        literal.append(template[at : m.start()])
+        between = template[at : m.start()]
+        stray = stray or "{" in between or "}" in between
+        literal.append(between)
         at = m.end()
         if m.group() in ("{{", "}}"):
             literal.append(m.group()[0])
@@ -75,13 +79,12 @@ def parse_slots(template: str) -> list[str | Slot]:
         like = m.group(1)
         upper, lower = (m.group(3) == case for case in (":upper", ":lower"))
         if upper or like.isupper():
-            like = like.upper() if upper or shouts else like.lower()
+            like = like.upper() if upper or _shouts(template) else like.lower()
         parts += ["".join(literal), Slot(like.lower(), (m.group(2) or "").lower() or None, like, lower)]
         literal = []
     literal.append(template[at:])
     parts.append("".join(literal))
-    bare = SLOT.sub("", template)
-    if "{" in bare or "}" in bare:
+    if stray or "{" in template[at:] or "}" in template[at:]:
         raise UsageError(
             "bad-template",
             "A brace in the template opens no slot.",
@@ -118,12 +121,22 @@ class Levels:
         return self.index.setdefault(label, len(self.index)) if label else -1
 
 
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """The rows of the terms that fit the slots of a template, as an array and as numbers."""
+
+    index: IntArray
+    numbers: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Filler:
     """What the slots of a template may be filled with, row by row of the terms; columns are shared between
     texts."""
 
     terms: Terms
+    _columns: dict[Slot, tuple[str | None, ...]] = field(default_factory=dict)
+    _rows: dict[tuple[PronounSet | None, frozenset[Slot], bool], Fitting] = field(default_factory=dict)
 
     @cached_property
     def genders(self) -> tuple[PronounSet | None, ...]:
@@ -145,12 +158,29 @@ class Filler:
         sets = list(dict.fromkeys(self.genders))
         return {s: np.flatnonzero([g == s for g in self.genders]) for s in sets}
 
+    def rows(self, target: PronounSet | None, slots: frozenset[Slot], *, all_sets: bool) -> Fitting:
+        """The rows of a pronoun set, or of all of them, that have a form for each of the slots."""
+        key = (None if all_sets else target, slots, all_sets)
+        if key not in self._rows:
+            members = np.arange(len(self.terms)) if all_sets else self.groups[target]
+            fits = np.ones(len(self.terms), dtype=np.bool_)
+            for slot in slots:
+                fits &= np.array([x is not None for x in self.column(slot)], dtype=np.bool_)
+            found = members[fits[members]]
+            self._rows[key] = Fitting(found.astype(np.int32), tuple(found.tolist()))
+        return self._rows[key]
+
     def column(self, slot: Slot) -> tuple[str | None, ...]:
         """The surface form of every term for a slot, None where a term has none.
 
         Raises:
             UsageError: the terms have nothing for this slot.
         """
+        if slot not in self._columns:
+            self._columns[slot] = self._column(slot)
+        return self._columns[slot]
+
+    def _column(self, slot: Slot) -> tuple[str | None, ...]:
         t = self.terms
         identity = slot.key in t.factors or slot.key == "identity"
         if slot.key == "pronoun" and slot.form is not None and slot.form in t.forms:
@@ -217,32 +247,30 @@ def compile_template(
     parts = _said_of_people(parse_slots(template), filler)
     marked, slots = _mark(parts)
     with_pronouns = follow or any(isinstance(p, Slot) and p.key == "pronoun" for p in parts)
-    fits = _fitting(slots, filler)
+    used = frozenset(slot for slot, _, _ in slots)
     form = "+".join(
         dict.fromkeys(s.form or "" for s, _, _ in slots if s.form not in (None, "lower", "subject", "object"))
     )
-    groups = filler.groups if with_pronouns else {None: np.arange(len(filler.terms))}
     blocks = []
-    for target, members in groups.items():
-        rows = members[fits[members]]
-        if not len(rows):
+    for target in filler.groups if with_pronouns else (None,):
+        rows = filler.rows(target, used, all_sets=not with_pronouns)
+        if not rows.numbers:
             continue
         made = _with_pronouns(marked, target, follow=follow) if with_pronouns else Rewrite(text=marked)
         wording = made.text
-        key = tuple(rows.tolist())
         columns = []
         for mark in _MARKS.findall(wording):
             slot, start, article = slots[ord(mark) - ord(SLOT_FIRST)]
-            name = (slot, start, article, key)
+            name = (slot, start, article, id(rows))
             if name not in cache:
-                cache[name] = filler.cased(slot, key, start=start, article=article)
+                cache[name] = filler.cased(slot, rows.numbers, start=start, article=article)
             columns.append(cache[name])
         blocks.append(
             Block(
                 text=text,
                 wording=_MARKS.sub("%s", wording.replace("%", "%%")),
                 columns=tuple(columns),
-                rows=rows.astype(np.int32),
+                rows=rows.index,
                 form=forms.code(form),
                 flag=flags.code("; ".join([*([flag] if flag else []), *made.flags])),
                 confidence=made.confidence * (DOUBT if flag else 1),
@@ -310,15 +338,6 @@ def starts_sentence(before: str) -> bool:
     )
 
 
-def _fitting(
-    slots: Sequence[tuple[Slot, bool, str]], filler: Filler
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    fits = np.ones(len(filler.terms), dtype=np.bool_)
-    for slot in {s for s, _, _ in slots}:
-        fits &= np.array([x is not None for x in filler.column(slot)], dtype=np.bool_)
-    return fits
-
-
 def _with_pronouns(marked: str, target: PronounSet | None, *, follow: bool) -> Rewrite:
     """The marked text with the person's pronouns."""
     if target is None:
@@ -326,11 +345,11 @@ def _with_pronouns(marked: str, target: PronounSet | None, *, follow: bool) -> R
             return Rewrite(text=marked)
         target = pronoun_set("they")
     words, edits = words_of(marked), Edits()
-    anchor = next((i for i, w in enumerate(words.words) if _MARKS.search(w)), None)
+    marks = list(dict.fromkeys(bisect_right(words.starts, m.start()) - 1 for m in _MARKS.finditer(marked)))
+    anchor = marks[0] if marks else None
     source = change_pronouns(words, target, edits, anchor=anchor, source=None if follow else "he")
     if follow:
         flag_gendered_nouns(words, source, target, edits)
-        marks = [i for i, w in enumerate(words.words) if _MARKS.search(w)]
         names = called(words, marks, {words.low[i].removesuffix("'s") for i in marks})
         change_titles(words, target, edits, source=source, names=names)
     return apply_edits(marked, edits)

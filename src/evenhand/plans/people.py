@@ -11,7 +11,7 @@ from evenhand._errors import UsageError
 from evenhand._model import Factor
 from evenhand.plans._rewriting import name_places
 from evenhand.plans._slots import escape
-from evenhand.plans._words import word_set, words_of
+from evenhand.plans._words import word_set
 from evenhand.plans.grid import Skipped
 from evenhand.plans.templates import Templates
 
@@ -93,7 +93,7 @@ def given_name(whole: str | None) -> str:
 
 
 def _name_slots(text: str, name: str) -> tuple[str | None, str]:
-    places = name_places(words_of(text), name)
+    places = name_places(text, name)
     if not places:
         return None, ""
     out, at, flag = [], 0, ""

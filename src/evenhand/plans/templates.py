@@ -98,7 +98,7 @@ class Templates:
             },
         }
         for number, (name, template) in enumerate(zip(self.ids, self.templates, strict=True)):
-            keys = [k for k in slot_keys(template) if k in choices]
+            keys = [k for k in slot_keys(template) if k in choices] if choices else []
             if not keys:
                 yield number, name, template, {}
                 continue
