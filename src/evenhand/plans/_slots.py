@@ -12,11 +12,13 @@ import numpy as np
 
 from evenhand._errors import UsageError
 from evenhand._model import IntArray
-from evenhand.plans._edits import DOUBT, Edits
+from evenhand.plans._agreeing import agreeing
+from evenhand.plans._edits import DOUBT, Edits, Rewrite, apply_edits
+from evenhand.plans._languages import masculine_form
 from evenhand.plans._pronouns import FORMS as PRONOUN_FORMS
 from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
 from evenhand.plans._reference import is_said_of
-from evenhand.plans._rewriting import Rewrite, apply_edits, article_like, flag_gendered_nouns
+from evenhand.plans._rewriting import article_like, flag_gendered_nouns
 from evenhand.plans._titles import called, change_titles
 from evenhand.plans._words import SLOT_FIRST, match_case, words_of
 from evenhand.plans.grid import Block
@@ -231,6 +233,7 @@ def compile_template(
     forms: Levels,
     flags: Levels,
     flag: str = "",
+    language: str = "en",
     cache: dict[tuple[object, ...], tuple[str, ...]],
 ) -> list[Block]:
     """The blocks of one template: one for every pronoun set among the terms that fit.
@@ -242,11 +245,14 @@ def compile_template(
         follow: whether the text's own pronouns follow the gender of the term (free text with a name).
         forms, flags: levels met so far.
         flag: a flag that the template already carries.
+        language: of the text; in another than English words agree with the name, whether or not `follow`.
         cache: columns built so far.
     """
     parts = _said_of_people(parse_slots(template), filler)
-    marked, slots = _mark(parts)
-    with_pronouns = follow or any(isinstance(p, Slot) and p.key == "pronoun" for p in parts)
+    marked, slots = _mark(parts, language)
+    with_pronouns = (
+        follow or language != "en" or any(isinstance(p, Slot) and p.key == "pronoun" for p in parts)
+    )
     used = frozenset(slot for slot, _, _ in slots)
     form = "+".join(
         dict.fromkeys(s.form or "" for s, _, _ in slots if s.form not in (None, "lower", "subject", "object"))
@@ -256,7 +262,10 @@ def compile_template(
         rows = filler.rows(target, used, all_sets=not with_pronouns)
         if not rows.numbers:
             continue
-        made = _with_pronouns(marked, target, follow=follow) if with_pronouns else Rewrite(text=marked)
+        if language != "en":
+            made = agreeing(marked, target, language)
+        else:
+            made = _with_pronouns(marked, target, follow=follow) if with_pronouns else Rewrite(text=marked)
         wording = made.text
         columns = []
         for mark in _MARKS.findall(wording):
@@ -298,7 +307,7 @@ def _said_of_people(parts: list[str | Slot], filler: Filler) -> list[str | Slot]
     return out
 
 
-def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]]]:
+def _mark(parts: Sequence[str | Slot], language: str = "en") -> tuple[str, list[tuple[Slot, bool, str]]]:
     """The template with one noncharacter per slot (and per article before a slot), and what each stands
     for."""
     out: list[str] = []
@@ -319,12 +328,12 @@ def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]
             continue
         before = "".join(out[-8:])[-400:]  # enough to see a start of sentence; a 5 MB text has many slots
         if p.key == "pronoun" and p.form in PRONOUN_FORMS:
-            word = pronoun_set("he").form(p.form)
+            word = pronoun_set("he").form(p.form) if language == "en" else masculine_form(p.form, language)
             out.append(match_case(word, "X" if p.case == "capital" or starts_sentence(before) else "x"))
             if p.case == "upper":
                 out[-1] = word.upper()
             continue
-        m = _ARTICLE.search(out[-1]) if out else None
+        m = _ARTICLE.search(out[-1]) if out and language == "en" else None
         if m:
             out[-1:] = [out[-1][: m.start()], mark((p, False, m.group()[:1])), out[-1][m.end() :]]
         out.append(mark((p, starts_sentence(before) and not p.lower, "")))

@@ -22,6 +22,7 @@ def person_templates(
     *,
     ids: Sequence[str] | None = None,
     factors: Mapping[str, Factor] | None = None,
+    language: str = "en",
 ) -> Templates:
     """Free texts about a named person as templates: every mention of the name becomes a slot.
 
@@ -34,6 +35,7 @@ def person_templates(
             way: of "Dr. Maria Lopez" it is "Maria", wherever that stands; the surname stays.
         ids: of the texts; ``t1``, ``t2``, … where None.
         factors: columns of the texts (``sentiment``, …), Factors of the same length.
+        language: of the texts, "en" or "es".
 
     Raises:
         UsageError: no text mentions the name.
@@ -70,6 +72,7 @@ def person_templates(
         factors={k: f[rows] for k, f in (factors or {}).items()},
         flags=tuple(flags),
         follow=True,
+        language=language,
         skipped=tuple(skipped),
     )
 
