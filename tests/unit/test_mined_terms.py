@@ -21,6 +21,17 @@ NOT_PEOPLE = [
     ("The sea is black.", "race"),
     ("An old world is new.", "age"),
     ("She felt young blood.", "age"),
+    ("These lies, man!", "gender"),
+    ("Oh man I just saw it.", "gender"),
+    ("But man, it rained.", "gender"),
+    ("That is a straw man.", "gender"),
+    ("The sign of the Son of Man is a sign.", "gender"),
+    ("My 12 year old daughter sleeps.", "age"),
+    ("It enjoys homosexual behavior.", "sexual_orientation"),
+    ("Both homosexual and heterosexual sex is fine.", "sexual_orientation"),
+    ("He played the Jew's harp.", "religion"),
+    ("The letters of Letitia Christian Tyler came.", "religion"),
+    ("It was the National Socialist German Workers' Party then.", "nationality"),
 ]
 PEOPLE = [
     ("I have many black friends.", "race"),
@@ -34,15 +45,28 @@ PEOPLE = [
     ("A Swedish entomologist wrote it.", "nationality"),
     ("The young working-class girl ran.", "age"),
     ("People who are gay came.", "sexual_orientation"),
+    ("He saw a man.", "gender"),
+    ("It is somebody else's man.", "gender"),
+    ("A homosexual and two others came.", "sexual_orientation"),
+    ("The Christian Nationalist left.", "religion"),
+    ("The German workers went on strike.", "nationality"),
+    ("She is a Jew and good friend of mine.", "religion"),
 ]
 
 
 @pytest.mark.parametrize(("text", "category"), NOT_PEOPLE)
 def test_what_is_not_said_of_people_is_not_mined_and_is_told(text: str, category: str) -> None:
     """The text is left out with a reason, and no template like "the Younger Testament" is made."""
-    terms = eh.terms("identity") if category in ("age", "nationality") else eh.terms(f"identity/{category}")
+    terms = (
+        eh.terms("identity")
+        if category in ("age", "nationality", "gender", "religion")
+        else eh.terms(f"identity/{category}")
+    )
     made = identity_templates(
-        ["A gay man, a deaf man, a black man, a young man, a trans man and a French man.", text],
+        [
+            "A gay man, a deaf man, a black man, a young man, a trans man, a Jewish man and a French man.",
+            text,
+        ],
         terms,
         category,
     )

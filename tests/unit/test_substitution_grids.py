@@ -89,6 +89,37 @@ def test_possessives_case_articles_and_percent_signs_survive() -> None:
     assert grid.render(0) == "A Molly said Molly’s dog is MOLLY'S; 100% {sure}."
 
 
+def test_every_name_fits_a_text_without_pronouns_whatever_a_text_with_them_asks() -> None:
+    """A list with and without genders fills both kinds of template in one grid, each name once a text."""
+    rows = [
+        {"name": "Ada", "gender": "female"},
+        {"name": "Bo", "gender": "male"},
+        {"name": "Kim", "gender": ""},
+    ]
+    made = templates(["{name} sang.", "{name} lost {pronoun.determiner} dog.", "{name} left."])
+    grid = made.grid(terms_from_rows(rows))
+    assert sorted(grid) == sorted([
+        "Ada sang.", "Bo sang.", "Kim sang.",
+        "Ada lost her dog.", "Bo lost his dog.", "Kim lost their dog.",
+        "Ada left.", "Bo left.", "Kim left.",
+    ])  # fmt: skip
+
+
+def test_a_term_in_a_long_text_is_read_as_in_a_short_one() -> None:
+    """What stands before a term decides alike at the start of a text and behind half a million characters."""
+    far = "It rained. " * 50_000
+    for text in (
+        "Sea men saw the Black Sea.",
+        "My son has autism.",
+        "I'm black.",
+        "Iron Man left. He is deaf.",
+    ):
+        near = placeholder(text, terms("identity"), people=True)
+        behind = placeholder(far + text, terms("identity"), people=True)
+        assert behind.template == far + near.template
+        assert behind.flags == near.flags
+
+
 def test_a_text_without_the_name_is_reported() -> None:
     """Texts that do not mention the name are listed, and an error where none does."""
     made = person_templates(["Arthur ran.", "Nobody ran.", "MacArthur ran."], "Arthur")

@@ -14,8 +14,8 @@ GROUPS: Mapping[str, str] = {
     " units weight count lists features truth published interval top first period items id most_texts"
     " probes option model trusted trust_pickle without parser test targets attributes query",
     "Who is compared": "groups reference strata intersections control continuous missing replace name"
-    " pronouns flagged reviewed rule attribute probabilities min_group person_column mode strata_subject"
-    " proxies",
+    " pronouns language flagged reviewed rule attribute probabilities min_group person_column mode"
+    " strata_subject proxies",
     "How it is judged": "tolerance tolerances primary level correction measures law quantiles threshold"
     " margin placebos holdout replicates draws suggest_threshold fail_on policy baseline frontier pinball"
     " classes item_tolerance permutations alternative",

@@ -56,6 +56,13 @@ def text(
     ] = "keep",
     reviewed: Annotated[Path | None, Option(help="A review sheet that a person has filled in.")] = None,
     text_column: shared.TextColumn = None,
+    language: Annotated[
+        str,
+        Option(
+            help="Of the texts: en, or es (Spanish), where nouns, adjectives and articles follow the gender"
+            " of the name."
+        ),
+    ] = "en",
     groups: Annotated[
         list[str] | None,
         Option(

@@ -1,8 +1,9 @@
 """Things that make probes: rewriting, templates, substitution. Pure: no network, no store, no global
 randomness."""
 
+from evenhand.plans._edits import Change, Rewrite
 from evenhand.plans._pronouns import PronounSet, pronoun_set
-from evenhand.plans._rewriting import Change, Rewrite, rewrite
+from evenhand.plans._rewriting import rewrite
 from evenhand.plans.civil import Comments, civil_comments
 from evenhand.plans.grid import Block, Grid, Skipped
 from evenhand.plans.identity import Finder, Found, Placeholder, identity_templates, placeholder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from evenhand.plans._edits import Edits
 from evenhand.plans._verbs import (
@@ -269,11 +270,10 @@ def _listed(words: Words, k: int, verb: int) -> bool:
     low = words.low[k]
     if low in TO_PLURAL or low in TO_SINGULAR:
         # "has" in "gets up, has breakfast and leaves", but not in "says John, the boss, has left"
-        later = range(k + 1, len(words) - 1)
+        last = min(bisect_right(words.sentence, words.sentence[k]), len(words) - 1)
         return any(
             words.low[m] == "and" and (to_base(words.low[m + 1]) in VERBS or words.low[m + 1] in TO_SINGULAR)
-            for m in later
-            if words.sentence[m] == words.sentence[k]
+            for m in range(k + 1, last)
         )
     base = to_base(low)
     return base in VERBS and (words.sentence[k] == words.sentence[verb])

@@ -78,7 +78,7 @@ def pronoun_set(spec: str | PronounSet) -> PronounSet:
 
 
 @cache
-def _roles(extra: PronounSet | None = None) -> Mapping[str, tuple[str, frozenset[str]]]:
+def roles_of(extra: PronounSet | None = None) -> Mapping[str, tuple[str, frozenset[str]]]:
     """Word → (pronoun set, roles it can have)."""
     found: dict[str, tuple[str, set[str]]] = {}
     sets = [*shipped_sets().values(), *([extra] if extra and extra.id not in shipped_sets() else [])]
@@ -119,11 +119,12 @@ def change_pronouns(
         source: the person's present set where it is known.
         everyone: whether "he" and "she" of other people change, too.
     """
-    roles = _roles(target)
+    roles = roles_of(target)
     places = [i for i, low in enumerate(words.low) if low in roles]
     if not places:
         return None
-    compound = [i for i in places if words.inside_compound(i) or _either_or(words, i, roles)]
+    either = "or" in words.low
+    compound = [i for i in places if words.inside_compound(i) or (either and _either_or(words, i, roles))]
     for i in compound:
         edits.flag(f"'{words.words[i]}' stands in a compound or an alternative and was kept")
     places = [i for i in places if i not in compound and not _is_name(words, i)]
@@ -143,7 +144,7 @@ def change_pronouns(
 def swap_pronouns(words: Words, edits: Edits) -> None:
     """Adds to `edits` the change of every "he" to "she" and of every "she" to "he", at once."""
     he, she = pronoun_set("he"), pronoun_set("she")
-    roles, other = _roles(), {"he": she, "she": he}
+    roles, other = roles_of(), {"he": she, "she": he}
     for i in (i for i, low in enumerate(words.low) if roles.get(low, ("",))[0] in other):
         owner, role = roles[words.low[i]]
         if words.inside_compound(i) or _either_or(words, i, roles):
@@ -154,7 +155,7 @@ def swap_pronouns(words: Words, edits: Edits) -> None:
 
 def gender_of(low: str) -> str | None:
     """The pronoun set of a word, "he" or "she"; None for any other word."""
-    owner = _roles().get(low, ("",))[0]
+    owner = roles_of().get(low, ("",))[0]
     return owner if owner in ("he", "she") else None
 
 
@@ -186,10 +187,13 @@ def _source(
     edits: Edits,
 ) -> str | None:
     """Whose pronouns are the person's; flags the others that are kept."""
-    counts = Counter(roles[words.low[i]][0] for i in places)
-    singular = {s: n for s, n in counts.items() if s != "they"}
-    if not counts:
+    owners = [roles[words.low[i]][0] for i in places]
+    if not owners:
         return None
+    if owners.count(owners[0]) == len(owners):
+        return owners[0]
+    counts = Counter(owners)
+    singular = {s: n for s, n in counts.items() if s != "they"}
     if source is not None and source in counts:
         mine = source
     elif not singular:
@@ -228,30 +232,28 @@ def _flag_plural(
     scope = range(max(0, first - 40), len(words))
     for i in scope:
         low = words.low[i]
-        plural = low.endswith("s") and not low.endswith(("ss", "'s", "us", "is")) and len(low) > 3
-        subject = plural and to_base(low) not in SURE and to_base(low) is not None
-        determined = words.at(i - 1) in (
-            "the",
-            "these",
-            "those",
-            "some",
-            "many",
-            "all",
-            "two",
-            "both",
-            "several",
-            "our",
-        )
-        opens = i == 0 or words.ends_sentence(i - 1)
-        named_pair = (
-            words.at(i) == "and"
-            and words.words[i - 1 : i]
-            and words.words[i - 1][0].isupper()
-            and (i + 1 < len(words) and words.words[i + 1][0].isupper())
-        )
-        if (subject and (determined or opens)) or (low in _PLURAL_CUES and i < first + 12) or named_pair:
+        cue = low in _PLURAL_CUES and i < first + 12
+        if cue or (low == "and" and _joins_names(words, i)) or (low[-1] == "s" and _many(words, i)):
             edits.flag(f"'they' may be plural (near '{words.words[i]}')")
             return
+
+
+_BEFORE_MANY = word_set("the these those some many all two both several our")
+
+
+def _many(words: Words, i: int) -> bool:
+    """Whether word i is a plural noun that "they" may stand for: the nurses, or "Nurses" at a start."""
+    low = words.low[i]
+    base = to_base(low)
+    if low.endswith(("ss", "'s", "us", "is")) or len(low) <= 3 or base is None or base in SURE:
+        return False
+    return words.at(i - 1) in _BEFORE_MANY or i == 0 or words.ends_sentence(i - 1)
+
+
+def _joins_names(words: Words, i: int) -> bool:
+    """Whether the "and" at word i joins two names: Ada and Bo."""
+    around = (words.words[i - 1 : i], words.words[i + 1 : i + 2])
+    return all(word and word[0][0].isupper() for word in around)
 
 
 def _change_one(

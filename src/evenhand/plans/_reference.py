@@ -39,7 +39,22 @@ _THINGS = word_set(
     "register container containers monster sector tenor vapor armor liquor decor interior exterior "
     "fever timber lumber rubber silver amber feather feathers dinner supper burger burgers buster "
     "busters counter counters studies stickers sticker list lists mist twist fist grist wrist exist "
-    "gist persist"
+    "gist persist behavior behaviors behaviour behaviours harbor harbour favor favour endeavor rumor rumors "
+    "terror tumor odor vector motor reactor rather either neither whether further however forever "
+    "together later earlier fewer larger greater smaller bigger lower higher better outer inner upper proper "
+    "another wonder thunder hunger anger laughter slaughter disaster poster filter meter gender slander "
+    "specimen specimens regimen semen omen acumen consists exists resists insists fee jubilee decree "
+    "guarantee three german median character characters"
+)
+_ORGANISATIONS = word_set(
+    "party union league association society committee council church school university college club day act "
+    "movement army front band conference congress foundation institute museum federation fund network "
+    "coalition magazine review times"
+)
+_MEANT = word_set(
+    "a an the this that my your ya yo ur his her our their no any every another one some each what which da "
+    "dat these those two three as old young black white gay straight trans single married colored disabled "
+    "deaf blind"
 )
 _NOT_AFTER = word_set(
     "and or but is was are were has had who that in on at to of for with from by as will would can "
@@ -84,22 +99,47 @@ def refers_to_people(text: str, start: int, end: int, form: str) -> bool:
     alone = not after or after[0] in _NOT_AFTER or is_past(after[0])
     if low in _TITLED and text[start : start + 2].istitle() and _follows_a_name(text, start):
         return False
+    if low in ("man", "men", "boy") and _is_no_man(text, start, end):
+        return False
+    if low == "old" and _before(_YEARS, text, start):
+        return False
+    if low == "christian" and (m := _SURNAME.match(text, end)) and m.group(1).lower() not in PEOPLE:
+        return False
+    if low != text[start:end] and _is_in_a_name(text, end):
+        return False
+    if form == "noun" and low not in _ALWAYS and _is_one_of_joined_adjectives(text, end):
+        return False
     if form in ("noun_plural", "") or (form == "noun" and (alone or low in _ALWAYS)):
         return not (
             text[start].isupper() and low in ("lady", "ladies", "lord") and _mid_sentence(text, start)
         )
-    if text[start].isupper() and re.match(r"\s+[A-Z]", text[end:]) and _mid_sentence(text, start):
+    if text[start].isupper() and _CAPITAL_NEXT.match(text, end) and _mid_sentence(text, start):
         after = after[:1]
     if any(_personal(word) for word in after) or (" " in low and low.rpartition(" ")[2] in _ALWAYS):
         return True
     if not alone:
         return False
     before = [w.lower().replace("’", "'") for w in _WORDS.findall(text[max(0, start - 60) : start])][-4:]
-    if not before or before[-1] not in _BE or re.search(r"[.!?;:]\s*\Z", text[:start]):
+    if not before or before[-1] not in _BE or _before(_CLOSED, text, start):
         return False
     subject = [w for w in before if w not in _BE or w in _WHOM]
-    named = re.search(r"(?:\A|\s)[A-Z][a-z]+ (?:is|was|became)(?: \w+)?\s+\Z", text[:start])
-    return bool(subject) and (subject[-1] in _WHOM or _personal(subject[-1]) or named is not None)
+    named = _before(_NAMED_IS, text, start)
+    return bool(subject) and (subject[-1] in _WHOM or _personal(subject[-1]) or named)
+
+
+_CAPITAL_NEXT = re.compile(r"\s+[A-Z]")
+_CLOSED = re.compile(r"[.!?;:]\s*\Z")
+_NAMED_IS = re.compile(r"(?:\A|\s)[A-Z][a-z]+ (?:is|was|became)(?: \w+)?\s+\Z")
+_NAMED_HAS = re.compile(r"(?:\A|[\s(])[A-Z][a-z]+ (?:also |still )?(?:has|had)\s+\Z")
+_HAVING = re.compile(r"\b(?:has|have|had|having|with)\s+\Z", re.I)
+_MIDST = re.compile(r"[\w,]\s+\(?\Z")
+_NEAR = 400
+"""How far back a pattern before a term is looked for; a text may have 5 million characters."""
+
+
+def _before(pattern: re.Pattern[str], text: str, start: int) -> bool:
+    """Whether the text before `start` ends in the pattern (which ends in ``\\Z``)."""
+    return pattern.search(text, max(0, start - _NEAR), start) is not None
 
 
 _BEING = re.compile(
@@ -140,13 +180,58 @@ def is_had_by_somebody(text: str, start: int, end: int) -> bool:
     [True, True, False, False]
     """
     before = [w.lower().replace("’", "'") for w in _WORDS.findall(text[max(0, start - 60) : start])][-5:]
-    if not before or not re.search(r"(?i)\b(?:has|have|had|having|with)\s+\Z", text[:start]):
+    if not before or not _before(_HAVING, text, start):
         return False
     after = _following(text, end)
     if after and after[0] not in _NOT_AFTER | _VERBS and not is_past(after[0]):
         return False
-    named = re.search(r"(?:\A|[\s(])[A-Z][a-z]+ (?:also |still )?(?:has|had)\s+\Z", text[:start])
-    return named is not None or any(w in _WHOM or _personal(w) for w in before[:-1])
+    return _before(_NAMED_HAS, text, start) or any(w in _WHOM or _personal(w) for w in before[:-1])
+
+
+_STRAW = re.compile(r"\bstraw[\s-]+\Z", re.I)
+_PHRASE = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*[\s\"“”‘’'`*]+(?:[\w'’-]+\s+)?\Z")
+_SON_OF = re.compile(r"\bson of\s+\Z", re.I)
+_AND = re.compile(r"\b(?:but|and|so|because|cause|cuz|bc)\s+\Z", re.I)
+_NAME_GOES_ON = re.compile(r"(?:\s+[A-Z][a-z]+(?:['’]s|s['’])?)?\s+([A-Z][a-z]+)|['’]s\s+([Hh]arp)s?\b")
+_JOINED = re.compile(r"\s+(?:and|or)\s+([^\W\d_]+)\s+([^\W\d_]+)")
+_LIKE_AN_ADJECTIVE = re.compile(r"\w{2,}(?:ic|al|ish|an|ese|ous|ive)")
+
+
+_YEARS = re.compile(r"\b(?:years?|yrs?|months?|weeks?|days?)[\s-]+\Z", re.I)
+_SURNAME = re.compile(r"\s+([A-Z][a-z]+)(?<!ist)(?<!ists)(?<!ian)(?<!ians)\b")
+
+
+def _is_no_man(text: str, start: int, end: int) -> bool:
+    """Whether "man" is called out ("oh man", "these lies man", "but man, …"), made of straw, or the son of:
+    one who is meant has "a", "the", "my", … one or two words before."""
+    if _before(_SON_OF, text, start) or (text[end : end + 1] in tuple(",!") and _before(_AND, text, start)):
+        return True
+    if _before(_STRAW, text, start):
+        return True
+    if text[start:end].lower() == "men":
+        return False
+    phrase = _PHRASE.search(text, max(0, start - 60), start)
+    if phrase is None:
+        return True
+    said = phrase.group().lower().replace("’", "'").split()
+    return _MEANT.isdisjoint(said) and not any(word.endswith("'s") for word in said)
+
+
+def _is_in_a_name(text: str, end: int) -> bool:
+    """Whether the term begins the name of an organisation or a thing: German Workers' Party, Jew's harp."""
+    m = _NAME_GOES_ON.match(text, end)
+    return m is not None and (m.group(2) is not None or m.group(1).lower() in _ORGANISATIONS)
+
+
+def _is_one_of_joined_adjectives(text: str, end: int) -> bool:
+    """Whether a noun that may be an adjective shares a thing: "homosexual and heterosexual sex", not "a Jew
+    and a Muslim"."""
+    m = _JOINED.match(text, end)
+    if m is None:
+        return False
+    second, thing = m.group(1).lower(), m.group(2).lower()
+    adjective = _LIKE_AN_ADJECTIVE.fullmatch(second) is not None
+    return adjective and not (thing in _NOT_AFTER | _BE | _VERBS or is_past(thing) or _personal(thing))
 
 
 def _follows_a_name(text: str, start: int) -> bool:
@@ -156,7 +241,7 @@ def _follows_a_name(text: str, start: int) -> bool:
 
 
 def _mid_sentence(text: str, start: int) -> bool:
-    return bool(re.search(r"[\w,]\s+\(?\Z", text[:start]))
+    return _before(_MIDST, text, start)
 
 
 def _following(text: str, end: int) -> list[str]:

@@ -4,51 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
-from functools import cache
-from math import prod
+from functools import cache, lru_cache
 
 from evenhand._errors import UsageError
-from evenhand.plans._edits import GENDERED, SURE, Edits
-from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
-from evenhand.plans._titles import called, change_titles, everyones_titles
+from evenhand.plans._agreeing import change_gender
+from evenhand.plans._edits import GENDERED, Edits, Rewrite, apply_edits
+from evenhand.plans._languages import Language, gender_of_set, language_of_code
+from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set, roles_of
+from evenhand.plans._titles import TITLES, called, change_titles, everyones_titles
 from evenhand.plans._words import Words, article, match_case, word_set, words_of
 from evenhand.terms import terms
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
-    """One changed stretch: ``text[start:end]`` of the original was `before` and became `after`.
-
-    `kind` is "name", "pronoun", "verb", "article", "title" or "term"; `confidence`, in [0, 1], the chance
-    that this change is right (docs/explanation/rewriting.md says how often it was).
-    """
-
-    start: int
-    end: int
-    before: str
-    after: str
-    kind: str
-    confidence: float = 1.0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rewrite:
-    """A rewritten text.
-
-    Args:
-        text: the new text.
-        changes: what was changed, in order of place.
-        flags: what could not be decided, in words; empty where the rewriting is believed to be right.
-        confidence: the chance, in [0, 1], that all of it is right: those of the changes, multiplied, and a
-            tenth less for every doubt that nothing measures (whose "he" is it?). 1 where nothing was to
-            change.
-    """
-
-    text: str
-    changes: tuple[Change, ...] = ()
-    flags: tuple[str, ...] = ()
-    confidence: float = 1.0
 
 
 def rewrite(
@@ -58,6 +23,7 @@ def rewrite(
     replace: str | None = None,
     name: str | None = None,
     all_people: bool = False,
+    language: str = "en",
 ) -> Rewrite:
     """The same text about a person with another name or other pronouns.
 
@@ -74,10 +40,12 @@ def rewrite(
         replace: the name of the person in the text; possessives are changed with it.
         name: the new name.
         all_people: every "he" and "she", and every title, become those of `pronouns`, whoever they belong to.
+        language: of the text: "en", or "es" (Spanish), where nouns, adjectives and articles follow "él" or
+            "ella" (docs/how-to/own-names-and-language.md).
 
     Raises:
-        UsageError: unknown pronouns; `replace` without `name` or the other way; a name that is not in the
-            text.
+        UsageError: unknown pronouns or language; `replace` without `name` or the other way; a name that is
+            not in the text.
 
     Source: the agreement of singular "they" follows Merriam-Webster's and the APA's guidance; checked against
     the Winogender sentences (Rudinger et al. 2018).
@@ -96,7 +64,11 @@ def rewrite(
             given=f"replace={replace!r}, name={name!r}",
             expected="replace='Arthur', name='Maria'",
         )
+    if language != "en":
+        return _agreed(text, language_of_code(language), pronouns, replace, name)
     target = None if pronouns is None else pronoun_set(pronouns)
+    if replace is None and (target is None or says_nothing(text, target)):
+        return Rewrite(text=text)
     words, edits = words_of(text), Edits()
     anchor: int | None = None
     if replace is not None and name is not None:
@@ -108,35 +80,68 @@ def rewrite(
         if all_people:
             everyones_titles(words, target, edits)
             return apply_edits(text, edits)
-        names = None if replace is None else _names(words, replace, name_places(words, replace.strip()))
+        names = None if replace is None else _names(words, replace, name_places(text, replace.strip()))
         change_titles(words, target, edits, source=source, names=names)
     return apply_edits(text, edits)
 
 
-def apply_edits(text: str, edits: Edits) -> Rewrite:
-    """The text with all edits made at once, from left to right: an inserted word is never replaced again."""
-    parts, changes, at = [], [], 0
-    for (start, end), (new, kind) in sorted(edits.spans.items()):
-        old = text[start:end]
-        if start < at or new == old:
-            continue
-        parts += [text[at:start], new]
-        sure = edits.sure.get((start, end), SURE[kind])
-        changes.append(Change(start=start, end=end, before=old, after=new, kind=kind, confidence=sure))
-        at = end
-    parts.append(text[at:])
-    confidence = prod([c.confidence for c in changes]) * prod(edits.flags.values())
-    return Rewrite(
-        text="".join(parts), changes=tuple(changes), flags=tuple(edits.flags), confidence=confidence
-    )
+def _agreed(
+    text: str, language: Language, pronouns: str | PronounSet | None, replace: str | None, name: str | None
+) -> Rewrite:
+    """The text in a language whose words agree with the person."""
+    words, edits, firsts = words_of(text), Edits(), set[int]()
+    if replace is not None and name is not None:
+        replace_name(words, replace, name, edits, repair=False)
+        starts = {start for start, _, _ in name_places(text, replace.strip())}
+        firsts = {i for i, start in enumerate(words.starts) if start in starts}
+    if pronouns is not None:
+        change_gender(words, language, gender_of_set(pronouns, language), edits, firsts=firsts)
+    return apply_edits(text, edits)
 
 
-def name_places(words: Words, name: str) -> list[tuple[int, int, str]]:
+_TOKEN = re.compile(r"[^\W_]+")
+
+
+def says_nothing(text: str, target: PronounSet) -> bool:
+    """Whether no pronoun, title or gendered noun can stand in the text, told without its words; where this is
+    False they need not."""
+    return _telling(target).isdisjoint(_TOKEN.findall(text.lower()))
+
+
+@cache
+def _telling(target: PronounSet) -> frozenset[str]:
+    """How the words begin that a rewriting may change or flag."""
+    words = (*roles_of(target), *TITLES, *_gendered())
+    return frozenset(token[0] for word in words if (token := _TOKEN.findall(word)))
+
+
+def name_places(text: str, name: str) -> list[tuple[int, int, str]]:
     """Where a name stands: (start, end, what follows it of "", "'s", "'"), not inside words, hyphens or
     addresses.
 
     Written exactly so, or in capitals; in lower case only where the name is not an ordinary word.
     """
+    places = []
+    for m in _spelled(name).finditer(text):
+        if _GOES_ON.match(text, m.end()):
+            continue
+        if _OWNS.match(text, m.end()):
+            tail = text[m.end() : m.end() + 2]
+        elif name[-1:].lower() in tuple("sxz") and _OWNS_BARE.match(text, m.end()):
+            tail = text[m.end()]
+        else:
+            tail = ""
+        places.append((m.start(), m.end(), tail))
+    return places
+
+
+_GOES_ON = re.compile(r"[-‐‑](?!-)[^\W_]|[_@]|\.[a-z@]|/[^\W_]")
+_OWNS = re.compile(r"['’ʼ][sS](?![^\W_])")
+_OWNS_BARE = re.compile(r"['’ʼ](?![^\W_])")
+
+
+@lru_cache(maxsize=1024)
+def _spelled(name: str) -> re.Pattern[str]:
     from evenhand.terms.collide import is_word
 
     spelled = [name, name.upper()]
@@ -144,20 +149,7 @@ def name_places(words: Words, name: str) -> list[tuple[int, int, str]]:
         spelled.append(name.lower())
     spelled += [unicodedata.normalize("NFD", s) for s in spelled]
     pattern = "|".join(re.escape(s) for s in sorted(set(spelled), key=len, reverse=True))
-    places = []
-    text = words.text
-    for m in re.finditer(rf"(?<![^\W_])(?<![-@#/_&\\‐‑])(?:{pattern})(?![^\W_\u0300-\u036f])", text):
-        after = text[m.end() : m.end() + 3]
-        if re.match(r"[-‐‑](?!-)[^\W_]|[_@]|\.[a-z@]|/[^\W_]", after):
-            continue
-        if re.match(r"['’ʼ][sS](?![^\W_])", after):
-            tail = after[:2]
-        elif re.match(r"['’ʼ](?![^\W_])", after) and name[-1:].lower() in "sxz":
-            tail = after[:1]
-        else:
-            tail = ""
-        places.append((m.start(), m.end(), tail))
-    return places
+    return re.compile(rf"(?<![^\W_])(?<![-@#/_&\\‐‑])(?:{pattern})(?![^\W_\u0300-\u036f])")
 
 
 def _names(words: Words, name: str, places: list[tuple[int, int, str]]) -> set[str]:
@@ -166,14 +158,15 @@ def _names(words: Words, name: str, places: list[tuple[int, int, str]]) -> set[s
     return called(words, [i for i, end in enumerate(words.ends) if end in ends], name.lower().split())
 
 
-def replace_name(words: Words, old: str, new: str, edits: Edits) -> int | None:
-    """Adds the replacement of a name, its possessives and articles; returns the first word that names it.
+def replace_name(words: Words, old: str, new: str, edits: Edits, *, repair: bool = True) -> int | None:
+    """Adds the replacement of a name, its possessives and, with `repair`, the "a" or "an" before it; returns
+    the first word that names it.
 
     Raises:
         UsageError: the name does not stand in the text.
     """
     old, new = old.strip(), new.strip()
-    places = name_places(words, old) if old else []
+    places = name_places(words.text, old) if old else []
     if not places:
         capital = sorted({w for w in words.words if w[:1].isupper() and len(w) > 1})
         raise UsageError(
@@ -193,7 +186,8 @@ def replace_name(words: Words, old: str, new: str, edits: Edits) -> int | None:
             elif new[-1:].lower() not in "sxz":
                 fitted, end = f"{fitted}{tail}s", end + 1
         edits.spans[(start, end)] = (fitted, "name")
-        _article_before(words, start, fitted, edits)
+        if repair:
+            _article_before(words, start, fitted, edits)
     left = re.search(rf"(?<![^\W_]){re.escape(old)}(?![^\W_])", _without(words.text, places), re.I)
     if left:
         edits.flag(f"'{left.group()}' in a compound or another spelling was kept")
@@ -283,8 +277,11 @@ def flag_gendered_nouns(words: Words, source: str | None, target: PronounSet, ed
     gendered = _gendered()
     if gendered.keys().isdisjoint(words.low) and "'s" not in words.text and "’" not in words.text:
         return
+    theirs = {low for low in set(words.low) if gendered.get(low.removesuffix("'s")) == source}
+    if not theirs:
+        return
     for i, low in enumerate(words.low):
-        if gendered.get(low.removesuffix("'s")) == source:
+        if low in theirs:
             changed = (words.starts[i], words.ends[i]) in edits.spans
             if changed or rank_in_a_name(words, i):
                 continue

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from evenhand._errors import UsageError
-from evenhand.plans._edits import DOUBT, Edits
+from evenhand._model import IntArray
+from evenhand.plans._agreeing import agreeing
+from evenhand.plans._edits import DOUBT, Edits, Rewrite, apply_edits
+from evenhand.plans._languages import masculine_form
 from evenhand.plans._pronouns import FORMS as PRONOUN_FORMS
 from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set
 from evenhand.plans._reference import is_said_of
-from evenhand.plans._rewriting import Rewrite, apply_edits, article_like, flag_gendered_nouns
+from evenhand.plans._rewriting import article_like, flag_gendered_nouns
 from evenhand.plans._titles import called, change_titles
 from evenhand.plans._words import SLOT_FIRST, match_case, words_of
 from evenhand.plans.grid import Block
@@ -65,9 +69,11 @@ def parse_slots(template: str) -> list[str | Slot]:
     'adjective'
     """
     parts: list[str | Slot] = []
-    literal, at, shouts = [], 0, _shouts(template)
+    literal, at, stray = [], 0, False
     for m in SLOT.finditer(template):
-        literal.append(template[at : m.start()])
+        between = template[at : m.start()]
+        stray = stray or "{" in between or "}" in between
+        literal.append(between)
         at = m.end()
         if m.group() in ("{{", "}}"):
             literal.append(m.group()[0])
@@ -75,13 +81,12 @@ def parse_slots(template: str) -> list[str | Slot]:
         like = m.group(1)
         upper, lower = (m.group(3) == case for case in (":upper", ":lower"))
         if upper or like.isupper():
-            like = like.upper() if upper or shouts else like.lower()
+            like = like.upper() if upper or _shouts(template) else like.lower()
         parts += ["".join(literal), Slot(like.lower(), (m.group(2) or "").lower() or None, like, lower)]
         literal = []
     literal.append(template[at:])
     parts.append("".join(literal))
-    bare = SLOT.sub("", template)
-    if "{" in bare or "}" in bare:
+    if stray or "{" in template[at:] or "}" in template[at:]:
         raise UsageError(
             "bad-template",
             "A brace in the template opens no slot.",
@@ -118,12 +123,22 @@ class Levels:
         return self.index.setdefault(label, len(self.index)) if label else -1
 
 
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """The rows of the terms that fit the slots of a template, as an array and as numbers."""
+
+    index: IntArray
+    numbers: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Filler:
     """What the slots of a template may be filled with, row by row of the terms; columns are shared between
     texts."""
 
     terms: Terms
+    _columns: dict[Slot, tuple[str | None, ...]] = field(default_factory=dict)
+    _rows: dict[tuple[PronounSet | None, frozenset[Slot], bool], Fitting] = field(default_factory=dict)
 
     @cached_property
     def genders(self) -> tuple[PronounSet | None, ...]:
@@ -145,12 +160,29 @@ class Filler:
         sets = list(dict.fromkeys(self.genders))
         return {s: np.flatnonzero([g == s for g in self.genders]) for s in sets}
 
+    def rows(self, target: PronounSet | None, slots: frozenset[Slot], *, all_sets: bool) -> Fitting:
+        """The rows of a pronoun set, or of all of them, that have a form for each of the slots."""
+        key = (None if all_sets else target, slots, all_sets)
+        if key not in self._rows:
+            members = np.arange(len(self.terms)) if all_sets else self.groups[target]
+            fits = np.ones(len(self.terms), dtype=np.bool_)
+            for slot in slots:
+                fits &= np.array([x is not None for x in self.column(slot)], dtype=np.bool_)
+            found = members[fits[members]]
+            self._rows[key] = Fitting(found.astype(np.int32), tuple(found.tolist()))
+        return self._rows[key]
+
     def column(self, slot: Slot) -> tuple[str | None, ...]:
         """The surface form of every term for a slot, None where a term has none.
 
         Raises:
             UsageError: the terms have nothing for this slot.
         """
+        if slot not in self._columns:
+            self._columns[slot] = self._column(slot)
+        return self._columns[slot]
+
+    def _column(self, slot: Slot) -> tuple[str | None, ...]:
         t = self.terms
         identity = slot.key in t.factors or slot.key == "identity"
         if slot.key == "pronoun" and slot.form is not None and slot.form in t.forms:
@@ -201,6 +233,7 @@ def compile_template(
     forms: Levels,
     flags: Levels,
     flag: str = "",
+    language: str = "en",
     cache: dict[tuple[object, ...], tuple[str, ...]],
 ) -> list[Block]:
     """The blocks of one template: one for every pronoun set among the terms that fit.
@@ -212,37 +245,41 @@ def compile_template(
         follow: whether the text's own pronouns follow the gender of the term (free text with a name).
         forms, flags: levels met so far.
         flag: a flag that the template already carries.
+        language: of the text; in another than English words agree with the name, whether or not `follow`.
         cache: columns built so far.
     """
     parts = _said_of_people(parse_slots(template), filler)
-    marked, slots = _mark(parts)
-    with_pronouns = follow or any(isinstance(p, Slot) and p.key == "pronoun" for p in parts)
-    fits = _fitting(slots, filler)
+    marked, slots = _mark(parts, language)
+    with_pronouns = (
+        follow or language != "en" or any(isinstance(p, Slot) and p.key == "pronoun" for p in parts)
+    )
+    used = frozenset(slot for slot, _, _ in slots)
     form = "+".join(
         dict.fromkeys(s.form or "" for s, _, _ in slots if s.form not in (None, "lower", "subject", "object"))
     )
-    groups = filler.groups if with_pronouns else {None: np.arange(len(filler.terms))}
     blocks = []
-    for target, members in groups.items():
-        rows = members[fits[members]]
-        if not len(rows):
+    for target in filler.groups if with_pronouns else (None,):
+        rows = filler.rows(target, used, all_sets=not with_pronouns)
+        if not rows.numbers:
             continue
-        made = _with_pronouns(marked, target, follow=follow) if with_pronouns else Rewrite(text=marked)
+        if language != "en":
+            made = agreeing(marked, target, language)
+        else:
+            made = _with_pronouns(marked, target, follow=follow) if with_pronouns else Rewrite(text=marked)
         wording = made.text
-        key = tuple(rows.tolist())
         columns = []
         for mark in _MARKS.findall(wording):
             slot, start, article = slots[ord(mark) - ord(SLOT_FIRST)]
-            name = (slot, start, article, key)
+            name = (slot, start, article, id(rows))
             if name not in cache:
-                cache[name] = filler.cased(slot, key, start=start, article=article)
+                cache[name] = filler.cased(slot, rows.numbers, start=start, article=article)
             columns.append(cache[name])
         blocks.append(
             Block(
                 text=text,
                 wording=_MARKS.sub("%s", wording.replace("%", "%%")),
                 columns=tuple(columns),
-                rows=rows.astype(np.int32),
+                rows=rows.index,
                 form=forms.code(form),
                 flag=flags.code("; ".join([*([flag] if flag else []), *made.flags])),
                 confidence=made.confidence * (DOUBT if flag else 1),
@@ -270,7 +307,7 @@ def _said_of_people(parts: list[str | Slot], filler: Filler) -> list[str | Slot]
     return out
 
 
-def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]]]:
+def _mark(parts: Sequence[str | Slot], language: str = "en") -> tuple[str, list[tuple[Slot, bool, str]]]:
     """The template with one noncharacter per slot (and per article before a slot), and what each stands
     for."""
     out: list[str] = []
@@ -291,12 +328,12 @@ def _mark(parts: Sequence[str | Slot]) -> tuple[str, list[tuple[Slot, bool, str]
             continue
         before = "".join(out[-8:])[-400:]  # enough to see a start of sentence; a 5 MB text has many slots
         if p.key == "pronoun" and p.form in PRONOUN_FORMS:
-            word = pronoun_set("he").form(p.form)
+            word = pronoun_set("he").form(p.form) if language == "en" else masculine_form(p.form, language)
             out.append(match_case(word, "X" if p.case == "capital" or starts_sentence(before) else "x"))
             if p.case == "upper":
                 out[-1] = word.upper()
             continue
-        m = _ARTICLE.search(out[-1]) if out else None
+        m = _ARTICLE.search(out[-1]) if out and language == "en" else None
         if m:
             out[-1:] = [out[-1][: m.start()], mark((p, False, m.group()[:1])), out[-1][m.end() :]]
         out.append(mark((p, starts_sentence(before) and not p.lower, "")))
@@ -310,15 +347,6 @@ def starts_sentence(before: str) -> bool:
     )
 
 
-def _fitting(
-    slots: Sequence[tuple[Slot, bool, str]], filler: Filler
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    fits = np.ones(len(filler.terms), dtype=np.bool_)
-    for slot in {s for s, _, _ in slots}:
-        fits &= np.array([x is not None for x in filler.column(slot)], dtype=np.bool_)
-    return fits
-
-
 def _with_pronouns(marked: str, target: PronounSet | None, *, follow: bool) -> Rewrite:
     """The marked text with the person's pronouns."""
     if target is None:
@@ -326,11 +354,11 @@ def _with_pronouns(marked: str, target: PronounSet | None, *, follow: bool) -> R
             return Rewrite(text=marked)
         target = pronoun_set("they")
     words, edits = words_of(marked), Edits()
-    anchor = next((i for i, w in enumerate(words.words) if _MARKS.search(w)), None)
+    marks = list(dict.fromkeys(bisect_right(words.starts, m.start()) - 1 for m in _MARKS.finditer(marked)))
+    anchor = marks[0] if marks else None
     source = change_pronouns(words, target, edits, anchor=anchor, source=None if follow else "he")
     if follow:
         flag_gendered_nouns(words, source, target, edits)
-        marks = [i for i, w in enumerate(words.words) if _MARKS.search(w)]
         names = called(words, marks, {words.low[i].removesuffix("'s") for i in marks})
         change_titles(words, target, edits, source=source, names=names)
     return apply_edits(marked, edits)

@@ -9,7 +9,7 @@ from evenhand.plans._edits import Edits
 from evenhand.plans._pronouns import PronounSet, pronoun_set
 from evenhand.plans._words import SLOT_FIRST, SLOT_LAST, Words, match_case, word_set
 
-_OWNER = {
+TITLES = {
     **dict.fromkeys(("mr", "mister", "sir", "lord"), "he"),
     **dict.fromkeys(("mrs", "ms", "miss", "madam", "madame", "dame", "lady", "ma'am"), "she"),
     "mx": "they",
@@ -36,22 +36,20 @@ def change_titles(
         names: what the person is called, lower case; None where nobody said. Then whoever alone has a title
             of the old gender is the person.
     """
-    if _OWNER.keys().isdisjoint(words.low):
+    if TITLES.keys().isdisjoint(words.low):
         return
-    held = {
-        i: _holder(words, i)
-        for i, low in enumerate(words.low)
-        if low in _OWNER and words.words[i][0].isupper()
-    }
+    places = [i for i, low in enumerate(words.low) if low in TITLES]
+    held = {i: _holder(words, i) for i in places if words.words[i][0].isupper()}
     if names is None:
-        owners = {_OWNER[words.low[i]] for i, holder in held.items() if holder}
+        owners = {TITLES[words.low[i]] for i, holder in held.items() if holder}
         source = source or (owners.pop() if len(owners) == 1 else None)
-        people = {h for i, h in held.items() if h and _OWNER[words.low[i]] == source}
+        people = {h for i, h in held.items() if h and TITLES[words.low[i]] == source}
         names = people if len(people) == 1 else ()
-    for i, low in enumerate(words.low):
-        if low not in _OWNER or _OWNER[low] == target.id:
+    for i in places:
+        low = words.low[i]
+        if TITLES[low] == target.id:
             continue
-        holder, theirs = held.get(i, ""), _OWNER[low] == source
+        holder, theirs = held.get(i, ""), TITLES[low] == source
         mine = bool(holder) and any(part in names for part in holder.split())
         new = (
             _new(low, target, words.at(i + 1))
@@ -72,7 +70,7 @@ def swap_titles(words: Words, edits: Edits) -> None:
 
 def everyones_titles(words: Words, target: PronounSet, edits: Edits) -> None:
     """Adds to `edits` the titles of everyone."""
-    holders = {_holder(words, i) for i, low in enumerate(words.low) if low in _OWNER} - {""}
+    holders = {_holder(words, i) for i, low in enumerate(words.low) if low in TITLES} - {""}
     change_titles(words, target, edits, source=None, names=holders)
 
 
@@ -112,7 +110,7 @@ def _initial(words: Words, j: int) -> bool:
 
 def _of_both(words: Words, i: int) -> bool:
     """Mr. and Mrs. Smith, Sir or Madam: a couple, or anybody."""
-    return any(words.at(i + k) in ("and", "&") and words.at(i + 2 * k) in _OWNER for k in (-1, 1)) or _either(
+    return any(words.at(i + k) in ("and", "&") and words.at(i + 2 * k) in TITLES for k in (-1, 1)) or _either(
         words, i
     )
 
@@ -120,8 +118,8 @@ def _of_both(words: Words, i: int) -> bool:
 def _either(words: Words, i: int) -> bool:
     """Sir or Madam, Mr/Ms: whoever reads it."""
     return any(
-        (words.at(i + k) == "or" and words.at(i + 2 * k) in _OWNER)
-        or (words.at(i + k) in _OWNER and "/" in words.gap(i + min(k, 0)))
+        (words.at(i + k) == "or" and words.at(i + 2 * k) in TITLES)
+        or (words.at(i + k) in TITLES and "/" in words.gap(i + min(k, 0)))
         for k in (-1, 1)
     )
 

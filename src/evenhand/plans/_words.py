@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate, chain
 
 # Noncharacters of Unicode (never valid in interchanged text) stand for slots while a text is being rewritten.
 SLOT_FIRST, SLOT_LAST = "\ufdd0", "\ufdef"
@@ -16,6 +17,8 @@ _ABBREVIATION = re.compile(
 )
 
 
+_WITHIN = frozenset((" ", ", ", "-", "; ", ": ", " (", ") ", ' "', '" '))
+"""Gaps that end no sentence, the commonest ones."""
 _END = re.compile(r"[!?…]|\n\s*\n")
 _LOOSE_ENDS = (
     r"(?:[^\W_]+(?:n ['’] ?| n['’])t"
@@ -23,7 +26,14 @@ _LOOSE_ENDS = (
 )
 _LOOSE = re.compile(rf"(?<![^\W_]){_LOOSE_ENDS}(?![^\W_])", re.I)
 """Contractions of tokenised text, in two or three pieces: doesn 't, he 's, she ' s."""
-_LOOSE_WORD = re.compile(rf"(?<![^\W_]){_LOOSE_ENDS}(?![^\W_])|{WORD.pattern}", re.I)
+_LOOSE_WORD = re.compile(rf"((?<![^\W_]){_LOOSE_ENDS}(?![^\W_])|{WORD.pattern})", re.I)
+_MAYBE_LOOSE = re.compile(r" n?['’]")
+"""What every contraction in pieces has: only there it is looked for."""
+_ANY_WORD = re.compile(f"({WORD.pattern})")
+_PLAIN = f"[0-9A-Za-z{SLOT_FIRST}-{SLOT_LAST}]+"
+_PLAIN_WORD = re.compile(f"({_PLAIN}(?:['’]{_PLAIN})*)")
+"""A word where all letters are ASCII: one class of them instead of a choice of two is three times as fast."""
+_ODD = re.compile(f"[^\\x00-\\x7f{SLOT_FIRST}-{SLOT_LAST}‘’“”–—…]")
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -34,13 +44,14 @@ def word_set(text: str) -> frozenset[str]:
 @dataclass(frozen=True)
 class Words:
     """The words of a text: `words[i]` is ``text[starts[i]:ends[i]]``; `low` is lower case with straight
-    apostrophes."""
+    apostrophes; `gaps[i]` stands before word i, the last behind all words."""
 
     text: str
     words: tuple[str, ...]
     starts: tuple[int, ...]
     ends: tuple[int, ...]
     low: tuple[str, ...]
+    gaps: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.words)
@@ -48,9 +59,7 @@ class Words:
     def gap(self, i: int) -> str:
         """What stands between word i and word i + 1 (before the first word for -1, after the last for the
         last)."""
-        start = self.ends[i] if i >= 0 else 0
-        stop = self.starts[i + 1] if i + 1 < len(self.words) else len(self.text)
-        return self.text[start:stop]
+        return self.gaps[i + 1]
 
     def at(self, i: int) -> str:
         """`low[i]`, or an empty string outside the text."""
@@ -61,7 +70,7 @@ class Words:
         if i + 1 >= len(self.words):
             return True
         gap = self.gap(i)
-        if gap == " ":
+        if gap in _WITHIN:
             return False
         if _END.search(gap):
             return True
@@ -73,14 +82,14 @@ class Words:
     @cached_property
     def sentence(self) -> tuple[int, ...]:
         """The number of the sentence that each word stands in."""
-        number, out = 0, []
-        for i in range(len(self.words)):
-            out.append(number)
-            number += self.ends_sentence(i)
-        return tuple(out)
+        gaps = self.gaps
+        ends = [gaps[i + 1] != " " and self.ends_sentence(i) for i in range(len(self.words) - 1)]
+        return tuple(accumulate(chain((0,), ends))) if self.words else ()
 
     def inside_compound(self, i: int) -> bool:
         """Whether the word is part of something larger: she-he, @he, he/him, he_1, he.example."""
+        if self.gaps[i][-1:] == " " == self.gaps[i + 1][:1]:
+            return False
         text, start, end = self.text, self.starts[i], self.ends[i]
         before, after = text[max(0, start - 2) : start], text[end : end + 2]
         if before[-1:] in tuple("-@#/_&\\‐‑") and before != "--":
@@ -98,17 +107,26 @@ def words_of(text: str) -> Words:
     >>> words_of("He’s well-read.").low
     ("he's", 'well', 'read')
     """
-    loose = ("'" in text or "’" in text) and _LOOSE.search(text) is not None
-    pattern = _LOOSE_WORD if loose else WORD
-    spans = [m.span() for m in pattern.finditer(text)]
-    if not spans:
-        return Words(text, (), (), (), ())
-    starts, ends = zip(*spans, strict=True)
-    words = tuple([text[start:end] for start, end in spans])
+    return _split(text) if len(text) > _KEPT else _kept(text)
+
+
+_KEPT = 20_000
+"""Length of a text up to which its words are kept for the next set of pronouns or names."""
+
+
+def _split(text: str) -> Words:
+    loose = any(_LOOSE.search(text, max(0, m.start() - 60), m.end() + 6) for m in _MAYBE_LOOSE.finditer(text))
+    plain = text.isascii() or not _ODD.search(text)
+    pieces = (_LOOSE_WORD if loose else _PLAIN_WORD if plain else _ANY_WORD).split(text)
+    places = tuple(accumulate(map(len, pieces)))
+    words = tuple(pieces[1::2])
     low = tuple(map(str.lower, words))
-    if loose or not text.isascii():
+    if loose or "’" in text or "ʼ" in text:
         low = tuple([w.replace("’", "'").replace("ʼ", "'").replace(" ", "") for w in low])
-    return Words(text, words, starts, ends, low)
+    return Words(text, words, places[:-1:2], places[1::2], low, tuple(pieces[::2]))
+
+
+_kept = lru_cache(maxsize=16)(_split)
 
 
 def match_case(word: str, like: str) -> str:
@@ -117,6 +135,8 @@ def match_case(word: str, like: str) -> str:
     >>> match_case("they", "HE"), match_case("they", "He"), match_case("them", "him")
     ('THEY', 'They', 'them')
     """
+    if like.islower():
+        return word
     letters = [c for c in like if c.isalpha()]
     if len(letters) > 1 and all(c.isupper() for c in letters):
         return word.upper()

@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias, get_args
 
 from evenhand._errors import UsageError
 from evenhand._model import Factor
-from evenhand.plans._edits import Edits
+from evenhand.plans._edits import Edits, Rewrite, apply_edits
 from evenhand.plans._pronouns import PronounSet, change_pronouns, gender_of, pronoun_set, swap_pronouns
-from evenhand.plans._rewriting import Rewrite, apply_edits, article_like, rank_in_a_name
+from evenhand.plans._rewriting import article_like, rank_in_a_name
 from evenhand.plans._titles import change_titles, swap_titles
 from evenhand.plans._words import Words, match_case, word_set, words_of
 from evenhand.plans.drawing import EVERY, Sample

@@ -11,7 +11,7 @@ from evenhand._errors import UsageError
 from evenhand._model import Factor
 from evenhand.plans._rewriting import name_places
 from evenhand.plans._slots import escape
-from evenhand.plans._words import word_set, words_of
+from evenhand.plans._words import word_set
 from evenhand.plans.grid import Skipped
 from evenhand.plans.templates import Templates
 
@@ -22,6 +22,7 @@ def person_templates(
     *,
     ids: Sequence[str] | None = None,
     factors: Mapping[str, Factor] | None = None,
+    language: str = "en",
 ) -> Templates:
     """Free texts about a named person as templates: every mention of the name becomes a slot.
 
@@ -34,6 +35,7 @@ def person_templates(
             way: of "Dr. Maria Lopez" it is "Maria", wherever that stands; the surname stays.
         ids: of the texts; ``t1``, ``t2``, … where None.
         factors: columns of the texts (``sentiment``, …), Factors of the same length.
+        language: of the texts, "en" or "es".
 
     Raises:
         UsageError: no text mentions the name.
@@ -70,6 +72,7 @@ def person_templates(
         factors={k: f[rows] for k, f in (factors or {}).items()},
         flags=tuple(flags),
         follow=True,
+        language=language,
         skipped=tuple(skipped),
     )
 
@@ -93,7 +96,7 @@ def given_name(whole: str | None) -> str:
 
 
 def _name_slots(text: str, name: str) -> tuple[str | None, str]:
-    places = name_places(words_of(text), name)
+    places = name_places(text, name)
     if not places:
         return None, ""
     out, at, flag = [], 0, ""

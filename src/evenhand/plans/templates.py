@@ -52,6 +52,7 @@ class Templates:
         bases: the texts that templates were made from; the templates themselves where empty.
         flags: a flag per template, "" for none.
         follow: whether the text's own pronouns follow the gender of the name; one for all, or one each.
+        language: of the texts: "en", or "es" (Spanish), where what agrees with the name follows it.
         skipped: texts that no template could be made of, and why.
         source, licence: of the templates.
     """
@@ -65,6 +66,7 @@ class Templates:
     bases: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     follow: bool | tuple[bool, ...] = False
+    language: str = "en"
     skipped: tuple[Skipped, ...] = ()
     source: str = ""
     licence: str = ""
@@ -98,7 +100,7 @@ class Templates:
             },
         }
         for number, (name, template) in enumerate(zip(self.ids, self.templates, strict=True)):
-            keys = [k for k in slot_keys(template) if k in choices]
+            keys = [k for k in slot_keys(template) if k in choices] if choices else []
             if not keys:
                 yield number, name, template, {}
                 continue
@@ -181,6 +183,7 @@ def _compile(made: Templates, chosen: Terms, *, control: bool) -> Grid:
             forms=forms,
             flags=flags,
             flag=made.flags[number] if made.flags else "",
+            language=made.language,
             cache=cache,
         )
         if not filled:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from evenhand._model import Factor
-from evenhand.plans._rewriting import Rewrite
+from evenhand.plans._edits import Rewrite
 from evenhand.plans._slots import Levels
 from evenhand.plans.drawing import EVERY, Sample
 from evenhand.plans.grid import Block, Grid, Skipped

@@ -64,7 +64,7 @@ def language_of(text: str) -> str | None:
     return "English" if english else None
 
 
-def other_languages(texts: Iterable[str]) -> dict[str, int]:
-    """How many texts are in which other language, the most frequent first."""
-    found = Counter(language for text in texts if (language := language_of(text)) not in (None, "English"))
+def other_languages(texts: Iterable[str], own: str = "English") -> dict[str, int]:
+    """How many texts are in which other language than their own, the most frequent first."""
+    found = Counter(language for text in texts if (language := language_of(text)) not in (None, own))
     return {str(language): n for language, n in found.most_common()}

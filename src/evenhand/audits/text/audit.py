@@ -57,6 +57,7 @@ def audit_text(
     flagged: Flagged = "keep",
     reviewed: str | os.PathLike[str] | None = None,
     text_column: str | None = None,
+    language: str = "en",
     most_texts: int | None = None,
     strata: str | None = None,
     strata_subject: str | Callable[..., object] | Subject | None = None,
@@ -109,6 +110,8 @@ def audit_text(
         reviewed: a review sheet that a person has filled in. What they kept or wrote anew is flagged no more;
             a text of which they dropped a version is left out.
         text_column: column with the texts, where they are a table.
+        language: of the texts: en, or es (Spanish), where nouns, adjectives and articles follow the gender of
+            the name.
         most_texts: an even random sample of so many texts, of those that can be used.
         strata: column that classes the texts, e.g. by sentiment. Used where present.
         strata_subject: a subject whose scores of the base texts class them negative, neutral, positive

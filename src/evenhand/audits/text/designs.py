@@ -35,11 +35,13 @@ class Design:
         parts: the grids.
         noticed: what reading the texts brought up.
         decided: what a person's review did → how many versions (or, dropped, texts).
+        language: of the texts.
     """
 
     parts: tuple[Part, ...]
     noticed: tuple[str, ...] = ()
     decided: Mapping[str, int] = field(default_factory=dict)
+    language: str = "en"
 
     def __len__(self) -> int:
         return sum(len(part.grid) for part in self.parts)
@@ -130,7 +132,7 @@ def design(source: Texts | Templates | CivilComments, terms: TermsGiven, wanted:
         parts = [replaced(part, attributes=mine) for part, mine in zip(parts, kept, strict=True) if mine]
     parts, decided = (parts, {}) if wanted.reviewed is None else reviewed(parts, wanted.reviewed)
     parts = [with_or_without_flags(part, wanted.flagged) for part in parts]
-    return Design(parts=tuple(_told_apart(parts)), noticed=noticed, decided=decided)
+    return Design(parts=tuple(_told_apart(parts)), noticed=noticed, decided=decided, language=wanted.language)
 
 
 def _with_crossings(terms: Terms, wanted: Mapping[str, tuple[str, ...]]) -> Terms:

@@ -11,6 +11,7 @@ from evenhand._run import Asked
 from evenhand._store import Journal
 from evenhand.audits.scores.notes import note_constant
 from evenhand.audits.text.designs import Design, skipped
+from evenhand.plans._languages import LANGUAGES
 from evenhand.subjects import Cached
 from evenhand.subjects.spread import Scattered
 from evenhand.terms.collide import collisions
@@ -33,7 +34,15 @@ def note_texts(made: Design, traits: Traits, analysis: Analysis) -> None:
             f"The longest text has {longest:,} characters. Some services read only the beginning of a text"
             f" ({LONG} characters have been seen); check what yours does before believing a small gap.",
         )
-    _note_language(set(made.bases), analysis)
+    _note_language(set(made.bases), LANGUAGES[made.language], analysis)
+    if made.language != "en":
+        analysis.note(
+            "another-language",
+            f"The texts were rewritten by rules for {LANGUAGES[made.language]}, which are young: of hard"
+            " sentences many are flagged, and some are wrong without a flag. Read the versions (--review)"
+            " before believing a gap, or leave out the flagged ones (--flagged drop).",
+            warning=True,
+        )
     if made.noticed:
         analysis.note("texts-noticed", " ".join(made.noticed), warning=True)
     if made.decided:
@@ -47,15 +56,15 @@ def note_texts(made: Design, traits: Traits, analysis: Analysis) -> None:
         analysis.note("about-the-service", traits.notice, warning=True)
 
 
-def _note_language(texts: Collection[str], analysis: Analysis) -> None:
-    other = other_languages(texts)
+def _note_language(texts: Collection[str], language: str, analysis: Analysis) -> None:
+    other = other_languages(texts, language)
     if sum(other.values()) >= max(OTHER_LANGUAGE * len(texts), 1):
         said = ", ".join(f"{n} in {language}" for language, n in other.items())
         analysis.note(
             "other-language",
-            f"Of {len(texts)} texts some seem not to be English: {said}. Pronouns, articles and verbs are"
-            " changed by English rules only: rewritten, they may be no sentences of their language, and a gap"
-            " may be one of grammar.",
+            f"Of {len(texts)} texts some seem not to be {language}: {said}. Pronouns, articles and verbs are"
+            f" changed by {language} rules only: rewritten, they may be no sentences of their language, and a"
+            " gap may be one of grammar.",
             warning=True,
         )
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand._errors import UsageError
 from evenhand.audits.text.sources import CivilComments
+from evenhand.plans._languages import language_of_code
 from evenhand.plans._placeholders import joined, placeholders_and_free, strange_slots
 from evenhand.plans._slots import slot_keys
 from evenhand.plans.civil import CATEGORIES
@@ -63,6 +64,7 @@ class Wanted:
         flagged: what becomes of texts of which some version is flagged.
         reviewed: the sheet in which a person said what becomes of versions.
         sample: how many of the texts that can be used are.
+        language: of the texts.
     """
 
     groups: Sequence[str] | None = None
@@ -73,6 +75,7 @@ class Wanted:
     flagged: Flagged = "keep"
     reviewed: str | os.PathLike[str] | None = None
     sample: Sample = EVERY
+    language: str = "en"
 
     def name_in(self, source: Texts) -> str | list[str | None] | None:
         """The name that gives way in these texts, or one for each.
@@ -93,6 +96,8 @@ class Wanted:
 
 
 def parts_of(source: Texts | Templates, terms: Terms, wanted: Wanted) -> list[Part]:
+    if wanted.language != "en":
+        return _in_another_language(source, terms, wanted)
     if isinstance(source, Templates):
         return _from_templates(source, None, terms, wanted)
     if terms.kind != "pairs":
@@ -156,6 +161,31 @@ def _from_templates(slotted: Templates, source: Texts | None, terms: Terms, want
     return found
 
 
+def _in_another_language(source: Texts | Templates, terms: Terms, wanted: Wanted) -> list[Part]:
+    """Templates, and texts with a name; English alone has rules for finding terms and for pairs.
+
+    Raises:
+        UsageError: the language is not known; terms that its texts cannot be rewritten with.
+    """
+    known = language_of_code(wanted.language)
+    slotted, free = (
+        (source, None) if isinstance(source, Templates) else placeholders_and_free(source, terms.factors)
+    )
+    if slotted is not None and terms.kind in ("name", "identity"):
+        return _from_templates(
+            replaced(slotted, language=wanted.language), free, terms, replaced(wanted, control=False)
+        )
+    if terms.kind != "name" or free is None:
+        raise UsageError(
+            "language-terms",
+            f"{known.name} texts are rewritten for names, and for terms in slots.",
+            given=f"{terms.id} ({terms.kind})",
+            expected="names with a column gender, or texts with slots such as {name}",
+            hint="finding terms, gendered pairs and sets of pronouns know English only",
+        )
+    return [_named(free, terms, wanted)]
+
+
 def _mined(free: Texts, terms: Terms, category: str) -> Templates:
     """The templates of free texts; without any, only what was left out."""
     try:
@@ -176,7 +206,9 @@ def _of_named(free: Texts, wanted: Wanted) -> Templates:
     if name is None:
         return _nothing(free, "has no slot, and no name to replace was given (--replace)")
     try:
-        return person_templates(free.texts, name, ids=free.ids, factors=free.factors)
+        return person_templates(
+            free.texts, name, ids=free.ids, factors=free.factors, language=wanted.language
+        )
     except UsageError as error:
         if error.slug != "name-not-in-text":
             raise
@@ -208,7 +240,9 @@ def _named(source: Texts, terms: Terms, wanted: Wanted) -> Part:
             " (person_column=, --person-column), or slots like {name}",
             hint="evenhand text … --replace Arthur",
         )
-    made = person_templates(source.texts, name, ids=source.ids, factors=source.factors)
+    made = person_templates(
+        source.texts, name, ids=source.ids, factors=source.factors, language=wanted.language
+    )
     made = wanted.sample.of(made)
     return replaced(_of_people(made, terms), templates=made)
 
