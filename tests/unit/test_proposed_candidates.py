@@ -78,10 +78,10 @@ def test_the_same_rules_hold_for_what_is_proposed() -> None:
     assert words == {"nice", "grim", "lovely", "kind", "wooden"}
 
 
-def test_a_proposal_need_not_be_among_the_nearest_words() -> None:
-    """The rank among neighbours stands for what a model says: with one, a far word of enough similarity is in reach."""
-    assert ("nice day", "lovely day") not in used(["nice day"], max_rank=1)
-    assert ("nice day", "lovely day") in used(["nice day"], max_rank=1, candidates=by_the_words_behind)
+def test_what_is_proposed_is_also_among_the_nearest_words() -> None:
+    """What a model expects there may mean anything; the embeddings say what is near."""
+    assert ("nice day", "lovely day") in used(["nice day"], candidates=by_the_words_behind)
+    assert used(["nice day"], max_rank=1, candidates=by_the_words_behind) == set()
 
 
 def test_a_short_sentence_may_not_move_as_far_as_a_long_one() -> None:

@@ -71,8 +71,8 @@ def attack(
     candidates: Annotated[
         str,
         Option(
-            help="embeddings (a word's nearest words), masked:NAME (what a masked language model expects at"
-            " the place), or module:attr."
+            help="embeddings (a word's nearest words), masked:NAME (those of them that a masked language"
+            " model expects at the place), or module:attr."
         ),
     ] = "embeddings",
     proposals: Annotated[int, Option(help="Words that a model proposes for a place.", min=1)] = 50,

@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -108,16 +108,6 @@ class Pools:
     similarity: Matrix
     dropped: Mapping[str, int] = field(default_factory=dict)
 
-    def kept(self, rule: str, keep: npt.NDArray[np.bool_]) -> Pools:
-        """Without the edges that a rule does not keep; it is told how many they were."""
-        return replace(
-            self,
-            source=self.source[keep],
-            candidate=self.candidate[keep],
-            similarity=self.similarity[keep],
-            dropped={**self.dropped, rule: int(np.sum(~keep))},
-        )
-
 
 def pools(
     vectors: Vectors, sources: Iterable[int], rules: Rules, *, definitional: frozenset[str] | None = None
@@ -128,44 +118,36 @@ def pools(
         definitional: words (lower case) that may be altered although they are function words.
     """
     special = gender_words() if definitional is None else definitional
-    rows = alterable(vectors, sources, rules, special)
+    rows = np.array(sorted(set(sources)), dtype=np.int64)
+    rows = rows[[_alterable(vectors.words[r], rules, special) for r in rows]] if len(rows) else rows
     if not len(rows):
         empty = np.empty(0, dtype=np.int64)
         return Pools(sources=rows, source=empty, candidate=empty, similarity=np.empty(0, dtype=np.float32))
     found = nearest(vectors, rows, [None], n=min(rules.max_rank, len(vectors)))[0]
     source = np.repeat(np.arange(len(rows)), found.rows.shape[1])
     candidate, similarity = found.rows.ravel(), found.cosine.ravel()
-    some = candidate >= 0
-    near = Pools(sources=rows, source=source[some], candidate=candidate[some], similarity=similarity[some])
-    pool = similar(vectors, near, rules, special)
+    keep = (candidate >= 0) & (similarity >= rules.min_similarity)
+    dropped = {"not similar enough": int(np.sum((candidate >= 0) & ~keep))}
+    source, candidate, similarity = source[keep], candidate[keep], similarity[keep]
+    words, same = _fit(vectors, rows[source], candidate, rules, special)
+    dropped["function words and signs"] = int(np.sum(~words))
+    dropped["inflections of the word"] = int(np.sum(words & same))
+    keep = words & ~same
     back = np.zeros(len(vectors), dtype=np.float32)
-    targets = np.unique(pool.candidate)
+    targets = np.unique(candidate[keep])
     if len(targets):
         last = nearest(vectors, targets, [None], n=min(rules.max_rank, len(vectors)))[0].cosine
         back[targets] = np.where(np.isfinite(last), last, np.inf).min(axis=1)
-    mutual = pool.similarity >= back[pool.candidate] - 1e-6
-    return pool.kept("not among the candidate's own nearest", mutual)
-
-
-def similar(vectors: Vectors, pool: Pools, rules: Rules, definitional: frozenset[str]) -> Pools:
-    """The edges whose words are similar enough, of one sort, and no inflections of each other."""
-    pool = pool.kept("not similar enough", pool.similarity >= rules.min_similarity)
-    words, same = _fit(vectors, pool.sources[pool.source], pool.candidate, rules, definitional)
-    return pool.kept("function words and signs", words).kept("inflections of the word", ~same[words])
-
-
-def proposed_pools(
-    vectors: Vectors, edges: tuple[Codes, Codes], rules: Rules, *, definitional: frozenset[str]
-) -> Pools:
-    """Of the words that were proposed for source words, those that pass `similar`.
-
-    Args:
-        edges: rows of alterable source words, ascending, and of what was proposed for each.
-    """
-    rows, source = np.unique(edges[0], return_inverse=True)
-    near = np.einsum("ij,ij->i", vectors.unit[edges[0]], vectors.unit[edges[1]])
-    pool = Pools(sources=rows, source=source, candidate=edges[1], similarity=np.asarray(near, np.float32))
-    return similar(vectors, pool, rules, definitional)
+    mutual = similarity >= back[candidate] - 1e-6
+    dropped["not among the candidate's own nearest"] = int(np.sum(keep & ~mutual))
+    keep &= mutual
+    return Pools(
+        sources=rows,
+        source=source[keep],
+        candidate=candidate[keep],
+        similarity=similarity[keep],
+        dropped=dropped,
+    )
 
 
 def plain_pools(
@@ -183,7 +165,8 @@ def plain_pools(
     Args:
         steps: (d,) of each direction.
     """
-    rows = alterable(vectors, sources, rules, definitional)
+    rows = np.array(sorted(set(sources)), dtype=np.int64)
+    rows = rows[[_alterable(vectors.words[r], rules, definitional) for r in rows]] if len(rows) else rows
     size, codes = len(vectors), np.empty(0, dtype=np.int64)
     for found in nearest(vectors, rows, list(steps), n=rules.n) if len(rows) else ():
         edges = np.arange(len(rows))[:, None] * size + found.rows
@@ -251,12 +234,6 @@ def _rank_within(sorted_codes: Codes) -> Codes:
     first = np.concatenate([[True], sorted_codes[1:] != sorted_codes[:-1]])
     starts = np.flatnonzero(first)
     return np.arange(n) - np.repeat(starts, np.diff(np.append(starts, n)))
-
-
-def alterable(vectors: Vectors, sources: Iterable[int], rules: Rules, special: frozenset[str]) -> Codes:
-    """Rows of the source words that may be altered at all, each once, ascending."""
-    rows = np.array(sorted(set(sources)), dtype=np.int64)
-    return rows[[_alterable(vectors.words[r], rules, special) for r in rows]] if len(rows) else rows
 
 
 def _alterable(word: str, rules: Rules, special: frozenset[str]) -> bool:

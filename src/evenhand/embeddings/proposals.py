@@ -1,7 +1,8 @@
 """Which words a masked language model expects at a place of a text: candidates in their context.
 
 The model reads the text with the word masked, so what it proposes fits the sentence, whatever it means. What
-it means is the embeddings' business: the rules of similarity, direction and form hold as for nearest words.
+it means is the embeddings' business: a candidate is proposed *and* near the word, along the direction, of its
+form.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Proposals:
 
 
 def proposals(spec: str | Callable[..., Any] | Proposals, *, k: int = 50) -> Proposals | None:
-    """Where candidates come from: nearest words of the embeddings (None), or a model's proposals.
+    """What must propose a candidate besides the embeddings: nothing (None), or a model.
 
     Args:
         spec: ``"embeddings"``; ``"masked:NAME"`` for a Hugging Face model (folder or name of a downloaded
@@ -107,15 +108,3 @@ def proposals(spec: str | Callable[..., Any] | Proposals, *, k: int = 50) -> Pro
 def _around(contexts: Contexts, text: int, token: int) -> tuple[str, str]:
     raw = contexts.texts[text]
     return raw[: contexts.starts[text][token]], raw[contexts.ends[text][token] :]
-
-
-def edges_of(places: Iterable[tuple[int, int, int]], found: Proposals, size: int) -> tuple[Codes, Codes]:
-    """(row of a word, row of a candidate) of everything that was proposed for each word anywhere, ascending.
-
-    Args:
-        places: (row of the word, text, token) of each. size: of the vocabulary.
-    """
-    codes = [row * size + found.at(text, token) for row, text, token in places]
-    every = np.unique(np.concatenate(codes)) if codes else np.empty(0, dtype=np.int64)
-    every = every[every // size != every % size]
-    return every // size, every % size

@@ -124,8 +124,9 @@ def attack(
             default.
         threshold: where the label of `score` changes.
         amount: by how much `score` must move.
-        candidates: embeddings (a word's nearest words), masked:NAME (what a masked language model expects at
-            the place), or "module:attr". See `evenhand.embeddings.proposals`; needs the extra `huggingface`.
+        candidates: embeddings (a word's nearest words), masked:NAME (those of them that a masked language
+            model expects at the place), or module:attr. See `evenhand.embeddings.proposals`; needs the extra
+            `huggingface`.
         proposals: words that a model proposes for a place. Of those with a vector.
         n: most candidates for a word.
         min_similarity: least cosine with the word.

@@ -20,19 +20,10 @@ from evenhand._model import IntArray
 from evenhand.audits.attack.axes import Axis, Placebos, definitional_words, draw_placebos
 from evenhand.audits.attack.readable import Forms, Legible, thinned
 from evenhand.embeddings._matrix import Matrix, Vectors
-from evenhand.embeddings.dictionary import (
-    Chosen,
-    Pools,
-    Rules,
-    alterable,
-    choose,
-    plain_pools,
-    pools,
-    proposed_pools,
-)
+from evenhand.embeddings.dictionary import Chosen, Pools, Rules, choose, plain_pools, pools
 from evenhand.embeddings.directions import loaded
 from evenhand.embeddings.fluency import Contexts, Fluency, fluency
-from evenhand.embeddings.proposals import Proposals, edges_of
+from evenhand.embeddings.proposals import Proposals
 from evenhand.embeddings.proposals import proposals as proposals_of
 from evenhand.plans.alter import Fits, Fluent, Offers, Site, Tagger, fluent, sites_of
 from evenhand.plans.fitting import AllFit, Meaning, Proposed, pass_rates
@@ -176,7 +167,7 @@ class Laying:
         tagger: words → parts of speech, which candidates must keep. extra: further definitional words.
         reading: what counts as readable. dictionary: "seed" for the words plainly nearest to the sum.
         sentence: least cosine of a sentence with itself as altered, −1 for any.
-        proposals: a model that proposes the candidates, instead of the nearest words.
+        proposals: a model that must propose a candidate at its place, None for any.
     """
 
     rules: Rules
@@ -224,9 +215,13 @@ def field_of(
     sites = sites_of(contexts, vectors)
     drawn = draw_placebos(vectors, axis, laying.placebos, seed=laying.seed, special=words)
     steps = [d.step for d in drawn.directions]
-    along = [side.step for side in axis.sides]
-    along += [sign * step for step in steps for sign in (1, -1)[: len(axis.sides)]]
-    every = _pool(contexts, sites, vectors, along, laying, words)
+    rows = {site.row for row in sites for site in row}
+    if laying.dictionary == "seed":
+        along = [side.step for side in axis.sides]
+        along += [sign * step for step in steps for sign in (1, -1)[: len(axis.sides)]]
+        every = plain_pools(vectors, rows, along, rules, definitional=words)
+    else:
+        every = pools(vectors, rows, rules, definitional=words)
     pool = thinned(every, vectors, laying.reading)
     if laying.dictionary == "seed":
         rules = replace(rules, min_gain=float("-inf"), max_target=None)
@@ -242,6 +237,9 @@ def field_of(
         for row in segment
         if any(row in o.by_row for o in offers)
     }
+    if laying.proposals is not None:
+        places = [(t, site.token) for t, row in enumerate(sites) for site in row if site.row in asked]
+        laying.proposals.ask(contexts, places, vectors)
     fits = AllFit(rules=_rules_of_place(contexts, vectors, special, laying))
     read = fluent(
         contexts,
@@ -272,26 +270,6 @@ def field_of(
         fluent=read,
         readable=pass_rates(every, pool, vectors, [axis.sides[0].step, *steps], rules.min_gain, fits),
     )
-
-
-def _pool(
-    contexts: Contexts,
-    sites: Sequence[Sequence[Site]],
-    vectors: Vectors,
-    steps: Sequence[Matrix],
-    laying: Laying,
-    words: frozenset[str],
-) -> Pools:
-    """Similar words of every word: its nearest, what a model proposes, or the nearest to each sum."""
-    rows, rules, found = {site.row for row in sites for site in row}, laying.rules, laying.proposals
-    if laying.dictionary == "seed":
-        return plain_pools(vectors, rows, steps, rules, definitional=words)
-    if found is None:
-        return pools(vectors, rows, rules, definitional=words)
-    open_ = set(alterable(vectors, rows, rules, words).tolist())
-    places = [(s.row, t, s.token) for t, row in enumerate(sites) for s in row if s.row in open_]
-    found.ask(contexts, [(t, token) for _, t, token in places], vectors)
-    return proposed_pools(vectors, edges_of(places, found, len(vectors)), rules, definitional=words)
 
 
 def _rules_of_place(

@@ -85,10 +85,17 @@ def thinned(pool: Pools, vectors: Vectors, reading: Legible) -> Pools:
         )
     if reading.bare is not None and listed:
         rules["flip the label by themselves"] = ~_flipping(source, pool.candidate, vectors, *reading.bare)
-    alive = np.ones(len(source), dtype=np.bool_)
+    alive, dropped = np.ones(len(source), dtype=np.bool_), dict(pool.dropped)
     for rule, keep in rules.items():
-        pool, alive = pool.kept(rule, keep[alive]), alive & keep
-    return pool
+        dropped[rule] = int(np.sum(alive & ~keep))
+        alive &= keep
+    return replace(
+        pool,
+        source=pool.source[alive],
+        candidate=pool.candidate[alive],
+        similarity=pool.similarity[alive],
+        dropped=dropped,
+    )
 
 
 def _flipping(source: IntArray, candidate: IntArray, vectors: Vectors, goal: Goal, ask: Columns) -> BoolArray:
