@@ -168,3 +168,79 @@ def test_a_folder_without_a_model_is_a_clear_error(tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="transformers is not installed: make test-all")
     with pytest.raises(UsageError, match="unknown-fluency"):
         fluency(f"masked:{tmp_path}")
+
+
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder with a masked model."""
+    return str(_trained(tmp_path_factory.mktemp("proposing"), masked=True))
+
+
+def test_proposals_are_the_likeliest_words_of_the_gap(masked: str) -> None:
+    """As the model's own probabilities say, gap by gap, whatever stands beside it in the batch; unknown words never."""
+    import torch
+    import transformers
+
+    from evenhand.embeddings.hugging_face import proposer
+
+    gaps = [("the ", " woman smiled ."), ("the nice man ", " ."), ("", "")]
+    said = ["lovely", "nice", "sang", "smiled", "wooden", "unheard"]
+    found = proposer(masked, device="cpu")(gaps, said, 3)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(masked)
+    net = transformers.AutoModelForMaskedLM.from_pretrained(masked).eval()
+    for (before, behind), words in zip(gaps, found, strict=True):
+        ids = torch.tensor([tokenizer(f"{before}[MASK]{behind}")["input_ids"]])
+        place = ids[0].tolist().index(tokenizer.mask_token_id)
+        with torch.inference_mode():
+            logits = net(input_ids=ids).logits[0, place]
+        by_hand = sorted(said[:5], key=lambda w: -float(logits[tokenizer.convert_tokens_to_ids(w)]))
+        assert words == by_hand[:3]
+    assert set(found[0][:2]) == {"lovely", "nice"}
+    assert set(found[1][:2]) == {"sang", "smiled"}
+
+
+def test_a_gap_in_a_long_text_is_read_with_what_is_around_it(masked: str) -> None:
+    """Of more than the model's window, the words next to the gap: at the beginning, in the middle, at the end."""
+    from evenhand.embeddings.hugging_face import proposer
+
+    propose = proposer(masked, device="cpu")
+    sentence = "the nice woman smiled . "
+    before, behind = sentence * 5 + "the ", " man sang . " + sentence * 5
+    gaps = [("the ", behind), (before, behind), (before, " man sang .")]
+    shown = [(1, 12), (6, 7), (10, 3)]  # of the 16 tokens two frame the text and one is the gap
+    near = [
+        (" ".join(a.split()[-left:]), " ".join(b.split()[:right]))
+        for (a, b), (left, right) in zip(gaps, shown, strict=True)
+    ]
+    assert propose(gaps, WORDS, 5) == propose(near, WORDS, 5)
+    assert propose(gaps, WORDS, 5) != propose([(b, a) for a, b in near], WORDS, 5)
+    assert set(propose(gaps, WORDS, 2)[0]) == {"lovely", "nice"}
+    assert propose([], WORDS, 2) == []
+    assert propose(gaps[:1], [], 2) == [[]]
+
+
+def test_an_attack_takes_its_candidates_from_a_masked_model(masked: str) -> None:
+    """lovely is expected there, wooden and kind are not; without the model the farthest along the direction is taken."""
+
+    def subject(texts: list[str]) -> list[float]:
+        return [0.9 - 0.5 * ("lovely" in t) - 0.7 * ("wooden" in t) for t in texts]
+
+    texts = ["the nice woman smiled .", "the nice man sang ."]
+
+    def becomes(candidates: str) -> set[object]:
+        made = attack(
+            subject, texts, embeddings=VECTORS, candidates=candidates, proposals=2, fluency="none", placebos=0,
+            holdout=0, match="none",
+        )  # fmt: skip
+        return {row["becomes"] for row in made.exhibits["alterations"].rows() if row["word"] == "nice"}
+
+    assert becomes("embeddings") == {"wooden"}
+    assert becomes(f"masked:{masked}") == {"lovely"}
+
+
+def test_a_folder_without_a_model_proposes_nothing(tmp_path: Path) -> None:
+    """One message, under its own name."""
+    from evenhand.embeddings.proposals import proposals
+
+    with pytest.raises(UsageError, match="unknown-candidates"):
+        proposals(f"masked:{tmp_path}")

@@ -68,11 +68,22 @@ def attack(
     ] = None,
     threshold: Annotated[float | None, Option(help="Where the label of score changes.")] = None,
     amount: Annotated[float | None, Option(help="By how much score must move.")] = None,
+    candidates: Annotated[
+        str,
+        Option(
+            help="embeddings (a word's nearest words), masked:NAME (those of them that a masked language"
+            " model expects at the place), or module:attr."
+        ),
+    ] = "embeddings",
+    proposals: Annotated[int, Option(help="Words that a model proposes for a place.", min=1)] = 50,
     n: Annotated[int, Option("--neighbours", help="Most candidates for a word.", min=1)] = 8,
     min_similarity: shared.MinSimilarity = 0.5,
     min_gain: shared.MinGain = 0.5,
     max_rank: Annotated[int, Option(help="A candidate is among so many nearest words.", min=1)] = 50,
     max_target: Annotated[int, Option(help="Most words that one candidate may stand for.", min=1)] = 40,
+    min_sentence_similarity: Annotated[
+        float, Option(help="Least cosine of a sentence before and after.")
+    ] = -1.0,
     inflections: Annotated[bool, Option("--inflections", help="Also accept inflections of a word.")] = False,
     dictionary: Annotated[
         str, Option(help="rules or seed (the words plainly nearest to word + direction).")

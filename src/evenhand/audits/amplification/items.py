@@ -7,10 +7,9 @@ has one part of speech in captions nearly always.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -37,6 +36,7 @@ from evenhand.audits.amplification.corpus import (
 )
 from evenhand.audits.amplification.reading import Listed, Reading, Tagger
 from evenhand.audits.amplification.sources import RawCorpus
+from evenhand.embeddings import forms
 from evenhand.measures.association import log_odds
 from evenhand.terms.groups import GroupWords
 from evenhand.texts.roles import parser_of, roles
@@ -118,16 +118,7 @@ def _tagger(tagger: Tagger | str | None) -> Tagger | None:
                 expected="module:function, or spacy:MODEL",
             ) from None
         return found
-    try:
-        taggers = importlib.import_module("textblob.en.taggers")
-    except ImportError:
-        return None
-    pattern = taggers.PatternTagger()
-    with warnings.catch_warnings():
-        # Its lexicon is read at the first use, from a file that it leaves to be closed.
-        warnings.simplefilter("ignore", ResourceWarning)
-        pattern.tag("a dog", tokenize=False)
-    return lambda words: list(pattern.tag(" ".join(words), tokenize=False))
+    return None if importlib.util.find_spec("textblob") is None else forms.pattern_tagger()
 
 
 def _spacy(model: str) -> Tagger:

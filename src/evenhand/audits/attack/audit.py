@@ -21,7 +21,7 @@ from evenhand._store import Journal, opened
 from evenhand.audits.attack.asking import Asking, attacked_subject
 from evenhand.audits.attack.axes import axes_of
 from evenhand.audits.attack.course import Course, pursue
-from evenhand.audits.attack.field import Laying, Match, reader_of, tagger_of
+from evenhand.audits.attack.field import Laying, Match, proposals_from, reader_of, tagger_of
 from evenhand.audits.attack.findings import CLAIMS, EXCESS
 from evenhand.audits.attack.readable import reading_of
 from evenhand.audits.attack.search import Effort
@@ -53,11 +53,14 @@ def attack(
     labels: Sequence[str] | None = None,
     threshold: float | None = None,
     amount: float | None = None,
+    candidates: Any = "embeddings",
+    proposals: int = 50,
     n: int = 8,
     min_similarity: float = 0.5,
     min_gain: float = 0.5,
     max_rank: int = 50,
     max_target: int | None = 40,
+    min_sentence_similarity: float = -1.0,
     inflections: bool = False,
     dictionary: str = "rules",
     any_form: bool = False,
@@ -121,11 +124,17 @@ def attack(
             default.
         threshold: where the label of `score` changes.
         amount: by how much `score` must move.
+        candidates: embeddings (a word's nearest words), masked:NAME (those of them that a masked language
+            model expects at the place), or module:attr. See `evenhand.embeddings.proposals`; needs the extra
+            `huggingface`.
+        proposals: words that a model proposes for a place. Of those with a vector.
         n: most candidates for a word.
         min_similarity: least cosine with the word.
         min_gain: least change along the direction, in spreads. Of the vocabulary's projections onto it.
         max_rank: a candidate is among so many nearest words. And the word among the candidate's.
         max_target: most words that one candidate may stand for. In Python None for no cap.
+        min_sentence_similarity: least cosine of a sentence before and after. Of the means of its words'
+            vectors, function words left out; each change by itself; −1 for no bound.
         inflections: also accept inflections of a word.
         dictionary: rules or seed (the words plainly nearest to word + direction). The latter is what the
             practice does, for comparison: no rule of similarity, gain, form or opposites, for the direction
@@ -219,6 +228,8 @@ def attack(
         seed=seed,
         reading=reading_of(dictionary, any_form=any_form, antonyms=antonyms, label_words=label_words),
         dictionary=dictionary,
+        sentence=min_sentence_similarity,
+        proposals=proposals_from(candidates, proposals),
     )
     space = vectors(embeddings, limit=limit, fold_case=fold_case)
     course = Course(

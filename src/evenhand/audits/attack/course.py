@@ -92,6 +92,7 @@ def pursue(door: Callable[..., Result], course: Course, asking: Asking, declared
             seeds={"attack": declared.seed},
             data={"texts": digest_of(texts), "embeddings": space.id},
             fluency=read_by,
+            candidates=None if course.laying.proposals is None else course.laying.proposals.id,
             replies=asking.reused.record(),
         ),
         complete=asking.stopped is None,

@@ -18,12 +18,15 @@ import numpy.typing as npt
 from evenhand._errors import UsageError
 from evenhand._model import IntArray
 from evenhand.audits.attack.axes import Axis, Placebos, definitional_words, draw_placebos
-from evenhand.audits.attack.readable import Forms, Legible, pass_rates, thinned
+from evenhand.audits.attack.readable import Forms, Legible, thinned
 from evenhand.embeddings._matrix import Matrix, Vectors
 from evenhand.embeddings.dictionary import Chosen, Pools, Rules, choose, plain_pools, pools
 from evenhand.embeddings.directions import loaded
 from evenhand.embeddings.fluency import Contexts, Fluency, fluency
-from evenhand.plans.alter import Fluent, Offers, Site, Tagger, fluent, sites_of
+from evenhand.embeddings.proposals import Proposals
+from evenhand.embeddings.proposals import proposals as proposals_of
+from evenhand.plans.alter import Fits, Fluent, Offers, Site, Tagger, fluent, sites_of
+from evenhand.plans.fitting import AllFit, Meaning, Proposed, pass_rates
 from evenhand.subjects.python import from_path
 from evenhand.texts import texts as texts_of
 
@@ -42,7 +45,7 @@ class Field:
         pool: similar words of every word. segment: row of a word → its edges in the pool.
         order: per side, (K, edges): the larger, the sooner a placebo takes a candidate.
         special: rows of definitional words. special_edge: (edges,) the candidate is one.
-        funnel: rule → alterations that it removed.
+        funnel: rule → alterations that it removed. most: candidates of a place in one direction.
         readable: (rule, words that pass along the axis, along the mean placebo), shares of those that move.
     """
 
@@ -61,6 +64,7 @@ class Field:
     fluent: Fluent
     vectors: Vectors
     match: Match
+    most: int
     readable: Sequence[tuple[str, float, float | None]] = ()
     _open: dict[int, list[int]] = field(default_factory=dict)
     _ranked: dict[tuple[int, int], npt.NDArray[Any]] = field(default_factory=dict)
@@ -100,6 +104,7 @@ class Field:
         own = [self._edges(text, s, self.sites[text][s], apart) for s in open_]
         rows = [self.sites[text][s].row for s in open_]
         most = max((len(table.get(row, _NONE)) for table in self.own for row in rows), default=0)
+        most = min(most, self.most)
         found = np.full((self.directions, len(self.own), len(open_), most), -1, dtype=np.int32)
         for p, (s, sides) in enumerate(zip(open_, own, strict=True)):
             for side, edges in enumerate(sides):
@@ -118,6 +123,7 @@ class Field:
             kept = [edges[good[edges - begin]] for edges in kept]
         if apart:
             kept = [edges[~self.special_edge[edges]] for edges in kept]
+        kept = [edges[: self.most] for edges in kept]
         if self.match == "candidates" and len(kept) > 1:
             n = min(map(len, kept))
             kept = [edges[:n] for edges in kept]
@@ -160,6 +166,8 @@ class Laying:
         ratio: least fluency of an altered text, as a share of the original's.
         tagger: words → parts of speech, which candidates must keep. extra: further definitional words.
         reading: what counts as readable. dictionary: "seed" for the words plainly nearest to the sum.
+        sentence: least cosine of a sentence with itself as altered, −1 for any.
+        proposals: a model that must propose a candidate at its place, None for any.
     """
 
     rules: Rules
@@ -171,8 +179,19 @@ class Laying:
     extra: tuple[str, ...] = ()
     reading: Legible = field(default_factory=Legible)
     dictionary: str = "rules"
+    sentence: float = -1.0
+    proposals: Proposals | None = None
 
     def __post_init__(self) -> None:
+        if not -1.0 <= self.sentence <= 1.0:
+            raise UsageError("bad-rules", "a cosine lies between −1 and 1", given=self.sentence)
+        if self.dictionary == "seed" and self.proposals is not None:
+            raise UsageError(
+                "candidates-of-seed",
+                "the seed dictionary takes the words nearest to the sum, so no model can propose them",
+                given=self.proposals.id,
+                expected='dictionary="rules", or candidates="embeddings"',
+            )
         if self.dictionary not in DICTIONARIES:
             raise UsageError(
                 "unknown-dictionary", "no such dictionary", given=self.dictionary, available=DICTIONARIES
@@ -195,16 +214,19 @@ def field_of(
     special = frozenset(i for i, w in enumerate(vectors.words) if w.lower() in words)
     sites = sites_of(contexts, vectors)
     drawn = draw_placebos(vectors, axis, laying.placebos, seed=laying.seed, special=words)
+    steps = [d.step for d in drawn.directions]
     rows = {site.row for row in sites for site in row}
     if laying.dictionary == "seed":
-        rules = replace(rules, min_gain=float("-inf"), max_target=None)
-        steps = [side.step for side in axis.sides]
-        steps += [sign * d.step for d in drawn.directions for sign in (1, -1)[: len(axis.sides)]]
-        every = plain_pools(vectors, rows, steps, rules, definitional=words)
+        along = [side.step for side in axis.sides]
+        along += [sign * step for step in steps for sign in (1, -1)[: len(axis.sides)]]
+        every = plain_pools(vectors, rows, along, rules, definitional=words)
     else:
         every = pools(vectors, rows, rules, definitional=words)
     pool = thinned(every, vectors, laying.reading)
-    chosen = [choose(vectors, pool, side.step, rules) for side in axis.sides]
+    if laying.dictionary == "seed":
+        rules = replace(rules, min_gain=float("-inf"), max_target=None)
+    best = rules if laying.proposals is None else replace(rules, n=len(vectors))
+    chosen = [choose(vectors, pool, side.step, best) for side in axis.sides]
     offers = tuple(Offers.of(pool, c) for c in chosen)
     if match == "mutual" and len(offers) > 1:
         offers = (offers[0].mutual(offers[1]), offers[1].mutual(offers[0]))
@@ -215,10 +237,19 @@ def field_of(
         for row in segment
         if any(row in o.by_row for o in offers)
     }
-    steps = [d.step for d in drawn.directions]
-    fits = Forms(vectors=vectors, contexts=contexts, special=special) if laying.reading.forms else None
+    if laying.proposals is not None:
+        places = [(t, site.token) for t, row in enumerate(sites) for site in row if site.row in asked]
+        laying.proposals.ask(contexts, places, vectors)
+    fits = AllFit(rules=_rules_of_place(contexts, vectors, special, laying))
     read = fluent(
-        contexts, sites, asked, vectors, reader, ratio=laying.ratio, tagger=laying.tagger, fits=fits
+        contexts,
+        sites,
+        asked,
+        vectors,
+        reader,
+        ratio=laying.ratio,
+        tagger=laying.tagger,
+        fits=fits if fits.rules else None,
     )
     return Field(
         axis=axis,
@@ -235,9 +266,26 @@ def field_of(
         sites=sites,
         vectors=vectors,
         match=match,
+        most=rules.n,
         fluent=read,
         readable=pass_rates(every, pool, vectors, [axis.sides[0].step, *steps], rules.min_gain, fits),
     )
+
+
+def _rules_of_place(
+    contexts: Contexts, vectors: Vectors, special: frozenset[int], laying: Laying
+) -> dict[str, Fits]:
+    """The rules that need a place, in their order."""
+    rules: dict[str, Fits] = {}
+    if laying.proposals is not None:
+        rules["proposed by the model there"] = Proposed(found=laying.proposals)
+    if laying.sentence > -1.0:
+        rules["the sentence stays similar"] = Meaning(
+            vectors=vectors, contexts=contexts, least=laying.sentence
+        )
+    if laying.reading.forms:
+        rules["part of speech and form fit"] = Forms(vectors=vectors, contexts=contexts, special=special)
+    return rules
 
 
 def _edges_of(offers: Offers, pool: Pools, segment: Mapping[int, tuple[int, int]]) -> dict[int, IntArray]:
@@ -289,3 +337,10 @@ def reader_of(
     ):
         spec = from_path(spec).function
     return fluency(spec, texts=tokens, corpus=further, vectors=vectors, order=order, pmi=pmi)
+
+
+def proposals_from(spec: Any, k: int) -> Proposals | None:
+    """Where candidates come from (see `evenhand.embeddings.proposals`, or "module:attr")."""
+    if isinstance(spec, str) and ":" in spec and not spec.startswith("masked:"):
+        spec = from_path(spec).function
+    return proposals_of(spec, k=k)

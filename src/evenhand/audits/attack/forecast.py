@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand._design import design
 from evenhand.audits.attack.axes import axes_of
-from evenhand.audits.attack.field import Laying, field_of, reader_of
+from evenhand.audits.attack.field import Laying, field_of, proposals_from, reader_of
 from evenhand.embeddings.dictionary import Rules
 from evenhand.embeddings.fluency import contexts_of
 from evenhand.embeddings.vectors import vectors
@@ -36,8 +36,6 @@ def forecast_attack(
     space = vectors(
         arguments["embeddings"], limit=arguments.get("limit"), fold_case=arguments.get("fold_case", False)
     )
-    names = ("n", "min_similarity", "min_gain", "max_rank")
-    rules = Rules(**{name: arguments[name] for name in names if arguments.get(name) is not None})
     contexts = contexts_of(given.texts)
     reader = reader_of(
         arguments.get("fluency", "ngram"),
@@ -47,13 +45,7 @@ def forecast_attack(
         order=int(arguments.get("fluency_order", 3)),
         pmi=bool(arguments.get("fluency_pmi", False)),
     )
-    laying = Laying(
-        rules=rules,
-        placebos=int(arguments.get("placebos", 99)),
-        seed=int(arguments.get("seed", 0)),
-        match=arguments.get("match", "candidates"),
-        ratio=float(arguments.get("fluency_ratio", 0.25)),
-    )
+    laying = _laying(arguments)
     most = int(arguments.get("max_queries", 500))
     opened: list[int] = []
     lines = [f"{len(given):,} texts; embeddings {space.id}: {len(space):,} words"]
@@ -89,6 +81,23 @@ def forecast_attack(
             )
             lines.append(f"if {100 * FLIPPING:g} % of the texts flip: {told!r}")
     return lines
+
+
+def _laying(arguments: Mapping[str, Any]) -> Laying:
+    """What the arguments of an attack say may be done to a text."""
+    names = ("n", "min_similarity", "min_gain", "max_rank")
+    rules = Rules(**{name: arguments[name] for name in names if arguments.get(name) is not None})
+    return Laying(
+        rules=rules,
+        placebos=int(arguments.get("placebos", 99)),
+        seed=int(arguments.get("seed", 0)),
+        match=arguments.get("match", "candidates"),
+        ratio=float(arguments.get("fluency_ratio", 0.25)),
+        sentence=float(arguments.get("min_sentence_similarity", -1.0)),
+        proposals=proposals_from(
+            arguments.get("candidates", "embeddings"), int(arguments.get("proposals", 50))
+        ),
+    )
 
 
 def _rank_needed(level: float, placebos: int) -> list[str]:

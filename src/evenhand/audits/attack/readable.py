@@ -14,9 +14,8 @@ import numpy as np
 from evenhand._errors import UsageError
 from evenhand._model import BoolArray, FloatArray, IntArray
 from evenhand.embeddings import forms
-from evenhand.embeddings._matrix import Matrix, Vectors
+from evenhand.embeddings._matrix import Vectors
 from evenhand.embeddings.dictionary import Pools
-from evenhand.embeddings.directions import loaded
 from evenhand.embeddings.fluency import Contexts
 from evenhand.plans._edits import Edits
 from evenhand.plans._pronouns import gender_of, swap_pronouns
@@ -119,26 +118,17 @@ class Forms:
     Args:
         vectors: the words. contexts: the texts. special: rows of words that say the attribute, which
             are altered even where they look like names.
-        tried, passed: row of a source word → how often each of its candidates was held against a place.
     """
 
     vectors: Vectors
     contexts: Contexts
     special: frozenset[int]
-    tried: dict[int, int] = field(default_factory=dict)
-    passed: dict[int, IntArray] = field(default_factory=dict)
     _tags: dict[int, list[str]] = field(default_factory=dict)
     _swapped: dict[int, dict[int, str]] = field(default_factory=dict)
     _fitting: dict[tuple[int, str], BoolArray] = field(default_factory=dict)
 
     def __call__(self, text: int, site: Site, candidates: Sequence[int]) -> BoolArray:
         """(candidates,) those that fit."""
-        keep = self._fit(text, site, candidates)
-        self.tried[site.row] = self.tried.get(site.row, 0) + 1
-        self.passed[site.row] = self.passed.get(site.row, np.zeros(len(keep), dtype=np.int64)) + keep
-        return keep
-
-    def _fit(self, text: int, site: Site, candidates: Sequence[int]) -> BoolArray:
         if gender_of(site.word.lower()) is not None:
             wanted = self._pronouns(text).get(site.end - len(site.word))
             return np.array([self.vectors.words[c].lower() == wanted for c in candidates], dtype=np.bool_)
@@ -167,40 +157,3 @@ class Forms:
             return False
         before = self.contexts.texts[text][: site.start].rstrip(" \"'“‘(\t")
         return bool(before) and _BEGINS.search(before) is None
-
-
-def pass_rates(
-    every: Pools, pool: Pools, vectors: Vectors, steps: Sequence[Matrix], least: float, fits: Forms | None
-) -> list[tuple[str, float, float | None]]:
-    """(rule, share of what moves along the axis that passes it, the same of the mean placebo).
-
-    Args:
-        every: before the rules without a direction. pool: after. steps: of the axis, then of its placebos.
-        least: gain from which a word moves along a direction, either way.
-    """
-    size = len(vectors)
-    codes = every.sources[every.source] * size + every.candidate
-    kept = np.isin(codes, pool.sources[pool.source] * size + pool.candidate)
-    tried, passed = np.zeros(len(codes)), np.zeros(len(codes))
-    begin = np.searchsorted(pool.source, np.arange(len(pool.sources) + 1))
-    here = np.flatnonzero(kept)
-    for i, row in enumerate(pool.sources.tolist() if fits is not None else ()):
-        if fits is not None and row in fits.tried:
-            part = here[begin[i] : begin[i + 1]]
-            tried[part], passed[part] = fits.tried[row], fits.passed[row]
-    found: list[tuple[float, float]] = []
-    for step in steps:
-        along, spread = loaded(vectors, np.asarray(step, dtype=np.float32))
-        gain = (along[every.candidate] - along[every.sources[every.source]]) / spread
-        moves = np.abs(gain) >= least
-        found.append((_share(moves & kept, moves), _share(passed * moves, tried * moves)))
-    rules = ["words that move along it: neither opposite nor left out"]
-    rules += ["the same in their places: part of speech and form fit"] if fits is not None else []
-    return [
-        (rule, found[0][i], float(np.mean([one[i] for one in found[1:]])) if found[1:] else None)
-        for i, rule in enumerate(rules)
-    ]
-
-
-def _share(some: FloatArray | BoolArray, of: FloatArray | BoolArray) -> float:
-    return float(some.sum() / of.sum()) if of.sum() else 0.0

@@ -133,11 +133,12 @@ def _attacked(prepared: Matched, attacked: LeakageDesign, attackers: Attackers) 
         seen, learnt = features(prepared, attacked, rng)
         units = alike(seen, own)
         right.append(_guessed(seen, learnt, attacked, attackers, units, k))
-        share = slice(k, None, attackers.seeds)  # every seed's captions make a part of the null
-        null += [_by_chance(seen, learnt, attacked, attackers, units, int(s)) for s in dealt[share]]
+        share = dealt[k :: attackers.seeds]  # every seed's captions make a part of the null
+        if len(share):
+            null.append(_by_chance(seen, learnt, attacked, attackers, units, share))
     return _Scores(
         right=np.stack(right),
-        null=np.stack(null) if null else np.empty((0, 2, 2)),
+        null=np.concatenate(null) if null else np.empty((0, 2, 2)),
         units=np.arange(n) if own is None else own,
         unit=prepared.unit,
     )
@@ -167,21 +168,26 @@ def _by_chance(
     attacked: LeakageDesign,
     attackers: Attackers,
     units: IntArray | None,
-    seed: int,
+    seeds: IntArray,
 ) -> FloatArray:
-    """(2 sides, 2 scores) of attackers that learn from groups dealt anew, alike on both sides."""
+    """(seeds, 2 sides, 2 scores) of attackers that learn from groups dealt anew, alike on both sides."""
     how, groups = attackers.classifier, attacked.groups
 
     def deal(true: IntArray, units: IntArray | None) -> IntArray:
-        return permuted(true, units, np.random.default_rng(seed))
+        return np.stack([permuted(true, units, np.random.default_rng(int(s))) for s in seeds])
 
     if attacked.taught is None:
-        groups = deal(groups, units)
-        made = [cross_fitted(m, groups, units=units, classifier=how, folds=FOLDS) for m in seen]
+        dealt = deal(groups, units)
+        made = [cross_fitted(m, dealt, units=units, classifier=how, folds=FOLDS) for m in seen]
     else:
+        dealt = np.broadcast_to(groups, (len(seeds), len(groups)))
         pairs = zip(learnt, attacked.taught, seen, strict=True)
         made = [taught(m, deal(t.groups, None), s, classifier=how) for m, t, s in pairs]
-    return np.stack([balanced_accuracy(np.stack(leaked(g, groups)), groups) for g in made])
+    scored = [
+        [balanced_accuracy(np.stack(leaked(g, true)), true) for g, true in zip(side, dealt, strict=True)]
+        for side in made
+    ]
+    return np.stack([np.stack(side) for side in scored], axis=1)
 
 
 def _below_chance(made: _Scores, attacked: LeakageDesign, level: float) -> str | None:
