@@ -146,7 +146,7 @@ def answer_of(result: Audited) -> Answer:
     everything = len({attribute_of(f) for f in order})
     if state == "within tolerance" and everything > 1:
         whom = "both" if everything == 2 else f"all {everything}"
-        fact = f"For {whom} attributes any gap is smaller than the tolerance"
+        fact = f"For {whom} attributes any {_gap_of(order)} is smaller than the tolerance"
         whole = _began(fact), f"; the widest: {told.fact} ({_stands(told)})."
         return Answer(state=state, fact=whole[0], rest=whole[1], second="", **shared)
     ties = _ties(order, first)
@@ -276,12 +276,19 @@ def _seconds(rest: Sequence[Finding], first: Finding, ties: list[Finding], scene
         return [""]
     found = []
     for most in (5, 3, 2, 1, 0):
-        parts = [_under(state, list(dict.fromkeys(told[state])), most) for state in STATES if state in told]
+        names = {state: list(dict.fromkeys(told[state])) for state in STATES if state in told}
+        parts = [_under(state, who, most, _gap_of(rest)) for state, who in names.items()]
         found.append(_began("; ".join(parts)) + ".")
     return [*found, f"{len(own)} more attributes stand below."]
 
 
-def _under(state: State, names: list[str], most: int) -> str:
+def _gap_of(findings: Sequence[Finding]) -> str:
+    """What is called small: a gap; an excess or a shortfall, where all tolerances bound that alone."""
+    kinds = {open_side(f.tolerance) for f in findings}
+    return kinds.pop() or "gap" if len(kinds) == 1 else "gap"
+
+
+def _under(state: State, names: list[str], most: int, gap: str) -> str:
     """Attributes under their verdict; "too" where it is that of the first sentence's."""
     left = len(names) - max(most, 1)
     if most == 0:
@@ -297,7 +304,7 @@ def _under(state: State, names: list[str], most: int) -> str:
     if state == "inconclusive":
         return f"for {who} the data can tell neither"
     if state == "within tolerance":
-        return f"by {who} any gap is smaller than the tolerance"
+        return f"by {who} any {gap} is smaller than the tolerance"
     return f"{who} {'were' if len(names) > 1 else 'was'} not judged"
 
 
