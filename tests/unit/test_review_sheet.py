@@ -176,3 +176,30 @@ def test_dropping_every_text_is_refused(sheet: Path, tmp_path: Path) -> None:
     _filled(sheet, fill)
     with pytest.raises(UsageError, match="no text is left: every one dropped in the review sheet"):
         eh.audit_text("vader", TEXTS, terms="pronouns", reviewed=sheet)
+
+
+def test_one_wording_in_doubt_for_some_names_only_is_two_versions(tmp_path: Path) -> None:
+    """`solo` fits a man and may be wrong of a woman: the doubt is in the sheet, and what is written there is hers."""
+    texts = _write(tmp_path / "t.csv", ["Le dije a Arturo que viniera solo."])
+    names = tmp_path / "n.csv"
+    names.write_text("name,gender\nJuan,male\nLuis,male\nAna,female\nEva,female\n", encoding="utf-8")
+    call = ["--texts", texts, "--terms", names, "--replace", "Arturo", "--language", "es"]
+    assert _run(*call, "--review", tmp_path / "s.csv") == 0
+
+    def fill(row: dict[str, str]) -> None:
+        row["replacement"] = row["rewritten"].replace("solo", "sola") if row["flag"] else ""
+
+    with _filled(tmp_path / "s.csv", fill).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert sorted((row["rewritten"], "solo" in row["flag"], row["probes"]) for row in rows) == [
+        ("Le dije a {1} que viniera solo.", False, "2"),
+        ("Le dije a {1} que viniera solo.", True, "2"),
+    ]
+    probes = tmp_path / "probes.csv"
+    assert _run(*call, "--reviewed", tmp_path / "s.csv", "--export-probes", probes) == 0
+    with probes.open(encoding="utf-8", newline="") as file:
+        asked = {row["text"] for row in csv.DictReader(file)}
+    assert {
+        f"Le dije a {name} que viniera {how}." for name, how in (("Luis", "solo"), ("Eva", "sola"))
+    } <= asked
+    assert "Le dije a Luis que viniera sola." not in asked

@@ -43,7 +43,7 @@ def write_review(parts: Sequence[Part], path: str | os.PathLike[str]) -> int:
                 "original": original,
                 "rewritten": wording,
                 "changed": _changed(original, wording),
-                "flag": part.grid.flags[block.flag] if block.flag >= 0 else "",
+                "flag": _flag(part, block),
                 "confidence": round(block.confidence, 4),
                 "probes": len(block),
                 "decision": "",
@@ -123,9 +123,16 @@ def reviewed(parts: Sequence[Part], path: str | os.PathLike[str]) -> tuple[list[
 
 
 def _key(part: Part, block: Block) -> str:
-    """What tells a version from all others, whatever a spreadsheet made of its text."""
-    told = "\0".join((part.name, part.grid.bases[block.text], block.wording))
+    """What tells a version from all others, whatever a spreadsheet made of its text.
+
+    One wording may be right for some names and in doubt for others: those are two versions.
+    """
+    told = "\0".join((part.name, part.grid.bases[block.text], block.wording, _flag(part, block)))
     return blake2s(told.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _flag(part: Part, block: Block) -> str:
+    return part.grid.flags[block.flag] if block.flag >= 0 else ""
 
 
 def _version(part: Part, block: Block) -> str:
