@@ -189,6 +189,10 @@ def is_had_by_somebody(text: str, start: int, end: int) -> bool:
 
 
 _STRAW = re.compile(r"\bstraw[\s-]+\Z", re.I)
+_OPENS = re.compile(r"(?:\A|[.!?]\s+)\Z")
+_DOES = re.compile(
+    r" (?:\w{2,}ing|in|on|with|from|wearing)\b"
+)  # "Man riding a horse." of captions and headlines
 _PHRASE = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*[\s\"“”‘’'`*]+(?:[\w'’-]+\s+)?\Z")
 _SON_OF = re.compile(r"\bson of\s+\Z", re.I)
 _AND = re.compile(r"\b(?:but|and|so|because|cause|cuz|bc)\s+\Z", re.I)
@@ -208,7 +212,9 @@ def _is_no_man(text: str, start: int, end: int) -> bool:
         return True
     if _before(_STRAW, text, start):
         return True
-    if text[start:end].lower() == "men":
+    if text[start:end].lower() == "men" or (
+        _OPENS.search(text, max(0, start - 4), start) and _DOES.match(text, end)
+    ):
         return False
     phrase = _PHRASE.search(text, max(0, start - 60), start)
     if phrase is None:
