@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand._table import as_numpy
+from evenhand.stats.blocks import blocks, rows_by_unit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,6 +109,8 @@ def alike(
     known = (unit >= 0) & np.isfinite(first)
     if not known.any() or np.all(first[known] == np.round(first[known])):
         return None
+    if not _agree(unit, [*keys, *scores], known):
+        return None
     table = np.column_stack([unit, *keys, *(np.nan_to_num(s, nan=np.inf) for s in scores)])[known]
     table = table[np.lexsort(table.T[::-1])]
     starts = np.flatnonzero(np.diff(table[:, 0], prepend=table[0, 0] - 1))
@@ -125,6 +128,23 @@ def alike(
     if _effect(times) <= ALLOWED_BY_COPIES:
         return None
     return np.where(unit >= 0, same[unit], -1)
+
+
+def _agree(
+    unit: npt.NDArray[np.integer], columns: Sequence[npt.NDArray[Any]], known: npt.NDArray[np.bool_]
+) -> bool:
+    """Whether two units may have the same rows: whether sums over their rows agree that do not hang on the
+    order. Units with the same rows always agree."""
+    sums = np.zeros(int(unit.max()) + 1, dtype=np.uint64)
+    for at in blocks(len(unit)):
+        mixed = np.full(int(known[at].sum()), 0x9E3779B97F4A7C15, dtype=np.uint64)
+        for column in columns:
+            own = np.nan_to_num(column[at][known[at]].astype(np.float64), nan=np.inf)
+            mixed = (mixed ^ own.view(np.uint64)) * np.uint64(0xBF58476D1CE4E5B9)
+            mixed ^= mixed >> np.uint64(31)
+        np.add.at(sums, unit[at][known[at]], mixed)
+    rows = rows_by_unit(unit, known, len(sums))
+    return len(np.unique(sums[rows > 0])) < int(np.count_nonzero(rows))
 
 
 def _sizes(table: pa.Table, names: Sequence[str]) -> npt.NDArray[np.int64]:

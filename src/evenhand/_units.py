@@ -11,7 +11,7 @@ import numpy as np
 from evenhand._errors import UsageError
 from evenhand._model import Factor, FloatArray, IntArray
 from evenhand._recurring import alike
-from evenhand.stats.blocks import rows_by_unit
+from evenhand.stats.blocks import pairs_of, rows_by_unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,9 +116,9 @@ def _codes(factor: Factor) -> IntArray:
 
 def _pairs(outer: Factor, inner: Factor) -> tuple[int, int, int]:
     """(different pairs, outer levels, inner levels) among rows that have both."""
-    known = (outer.codes >= 0) & (inner.codes >= 0)
-    one, two = outer.codes[known].astype(np.int64), inner.codes[known].astype(np.int64)
-    return len(np.unique(one * (len(inner.levels) + 1) + two)), len(np.unique(one)), len(np.unique(two))
+    wide = rows_by_unit(outer.codes, inner.codes >= 0, len(outer.levels))
+    fine = rows_by_unit(inner.codes, outer.codes >= 0, len(inner.levels))
+    return pairs_of(outer.codes, inner.codes), int(np.count_nonzero(wide)), int(np.count_nonzero(fine))
 
 
 def _contains(outer: Factor, inner: Factor) -> bool:

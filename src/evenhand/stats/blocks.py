@@ -64,3 +64,21 @@ def rows_by_unit(codes: npt.NDArray[np.integer], rows: BoolArray | None, size: i
         own = codes[at] if rows is None else codes[at][rows[at]]
         count += np.bincount(own + 1, minlength=size + 1)
     return count[1:]
+
+
+def pairs_of(one: npt.NDArray[np.integer], two: npt.NDArray[np.integer]) -> int:
+    """Different pairs of codes, of rows that have both.
+
+    >>> pairs_of(np.array([0, 0, 1, 1, -1]), np.array([2, 2, 0, -1, 0]))
+    2
+    """
+    width = int(two.max(initial=-1)) + 1
+    possible = (int(one.max(initial=-1)) + 1) * width
+    if possible > 8 * len(one) + (1 << 16):
+        known = (one >= 0) & (two >= 0)
+        return len(np.unique(one[known].astype(np.int64) * width + two[known]))
+    seen = np.zeros(possible, dtype=np.bool_)
+    for at in blocks(len(one)):
+        known = (one[at] >= 0) & (two[at] >= 0)
+        seen[one[at][known].astype(np.int64) * width + two[at][known]] = True
+    return int(np.count_nonzero(seen))

@@ -116,7 +116,8 @@ def audit_scores(
         )
         with analysis.about(name, first=name == roles.scores[0]):
             add_sections(observations, question, analysis)
-    note_rows(observations, roles, analysis)
+    single = bool(observations.folded) or (given.large is not None and weight is None)
+    note_rows(observations, roles, analysis, folded=single)
     who = Path(data).name if isinstance(data, str | os.PathLike) else "recorded replies"
     return analysis.result(
         correction=correction,

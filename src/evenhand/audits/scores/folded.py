@@ -21,6 +21,8 @@ MOST_LINES = 20_000_000
 """Combinations of groups, units, class and weight beyond which nothing is folded."""
 SETTLED = 1 << 20
 """Lines that may wait to be folded with the others."""
+SPARSE = 16
+"""Possible combinations for each line, beyond which nobody marks them."""
 MOST_TALLIED = 6
 """Different values of a line that are counted one by one: with more of them, enough rows differ."""
 
@@ -153,7 +155,8 @@ class Cells:
     def settle(self) -> Lines:
         """All lines, each once."""
         if len(self.held) != 1:
-            self.held = [folded(_joined(self.held, self.how, len(self.levels) + 1), _together)]
+            held, self.held = self.held, []
+            self.held.append(folded(_joined(held, self.how, len(self.levels) + 1), _together))
         return self.held[0]
 
     def __add__(self, other: Self) -> Self:
@@ -296,6 +299,12 @@ def _alike(codes: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.intp], npt.NDAr
             size = len(found)
         key = key * width + own + 1
         size *= width
+    if size <= SPARSE * len(key):
+        seen = np.zeros(size, dtype=np.bool_)
+        seen[key] = True
+        if int(np.count_nonzero(seen)) == len(key):
+            every = np.arange(len(key))
+            return every, every
     if size <= max(1 << 16, 2 * len(key)):  # by counting
         first = np.full(size, -1, dtype=np.intp)
         first[key[::-1]] = np.arange(len(key))[::-1]
@@ -305,27 +314,27 @@ def _alike(codes: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.intp], npt.NDAr
     return first, place
 
 
-def _joined(held: Sequence[Lines], how: Folding, columns: int) -> Lines:
-    if not held:
-        none = LineSums(mean=np.empty(0))
-        return Lines(
-            codes=np.empty((columns, 0), dtype=np.int32),
-            count=np.empty(0, dtype=np.int64),
-            sums=dict.fromkeys(how.scores, none),
-        )
-    sums = {}
-    for name in how.scores:
-        every = [lines.sums[name] for lines in held]
-        tallies = tuple(tally for own in every for tally in own.tallies)
-        if all(own.within is None for own in every):
-            sums[name] = LineSums(mean=np.concatenate([own.mean for own in every]), tallies=tallies)
-            continue
-        mean, within, low, high = (
-            np.concatenate(parts) for parts in zip(*(own.whole() for own in every), strict=True)
-        )
-        sums[name] = LineSums(mean=mean, within=within, low=low, high=high, tallies=tallies)
-    return Lines(
-        codes=np.concatenate([lines.codes for lines in held], axis=1),
-        count=np.concatenate([lines.count for lines in held]),
-        sums=sums,
-    )
+def _line_sums(parts: Sequence[FloatArray], tallies: Tallies) -> LineSums:
+    mean, *rest = parts
+    within, low, high = rest or (None, None, None)
+    return LineSums(mean=mean, within=within, low=low, high=high, tallies=tallies)
+
+
+def _joined(held: list[Lines], how: Folding, columns: int) -> Lines:
+    """All of them side by side; each is let go once it is copied, so that `held` is empty afterwards."""
+    n = sum(map(len, held))
+    single = all(own.within is None for lines in held for own in lines.sums.values())
+    codes, count = np.empty((columns, n), dtype=np.int32), np.empty(n, dtype=np.int64)
+    parts = {name: [np.empty(n) for _ in range(1 if single else 4)] for name in how.scores}
+    tallies: dict[str, list[Mapping[float, int] | None]] = {name: [] for name in how.scores}
+    start = 0
+    while held:
+        lines = held.pop(0)
+        at = slice(start, start + len(lines))
+        codes[:, at], count[at], start = lines.codes, lines.count, at.stop
+        for name, own in lines.sums.items():
+            for into, values in zip(parts[name], own.whole()[: len(parts[name])], strict=True):
+                into[at] = values
+            tallies[name] += own.tallies
+    sums = {name: _line_sums(own, tuple(tallies[name])) for name, own in parts.items()}
+    return Lines(codes=codes, count=count, sums=sums)

@@ -9,9 +9,11 @@ from evenhand._model import Observations
 from evenhand.audits.scores.rows import ScoreColumns
 
 
-def note_rows(observations: Observations, roles: ScoreColumns, analysis: Analysis) -> None:
-    """Everything that recorded rows bring up."""
-    if twice := _repeated_rows(observations, roles):
+def note_rows(
+    observations: Observations, roles: ScoreColumns, analysis: Analysis, *, folded: bool = False
+) -> None:
+    """Everything that recorded rows bring up; of rows that were folded none repeats another."""
+    if not folded and (twice := _repeated_rows(observations, roles)):
         analysis.note(
             "duplicate-rows",
             f"{twice} rows repeat another row in every column used. Rows of one unit are one piece of"
@@ -52,9 +54,8 @@ def unscored(observations: Observations, score: str) -> int:
 
 
 def _repeated_rows(observations: Observations, roles: ScoreColumns) -> int:
-    """Rows that repeat another in every column used; 0 where there are no units to tell rows apart, or where
-    the rows are not at hand."""
-    if not observations.units or observations.folded:
+    """Rows that repeat another in every column used; 0 where there are no units to tell rows apart."""
+    if not observations.units:
         return 0
     factors = (*observations.units.values(), *observations.groups.values())
     scores = [np.nan_to_num(observations.columns[name], nan=np.inf) for name in roles.scores]

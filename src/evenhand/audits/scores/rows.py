@@ -22,6 +22,7 @@ from evenhand.audits.scores.folded import MOST_LINES, Folding, cells_of
 from evenhand.audits.scores.sides import LABEL
 from evenhand.engines.doors import streamed
 from evenhand.engines.streamed import Streamed
+from evenhand.stats.blocks import pairs_of, rows_by_unit
 from evenhand.stats.crossed import MOST_UNITS
 from evenhand.subjects.comprehend_files import is_comprehend, read_comprehend
 
@@ -242,7 +243,5 @@ def sampled(
 
 
 def _belongs(unit: IntArray, group: IntArray) -> bool:
-    keep = (unit >= 0) & (group >= 0)
-    one, two = unit[keep].astype(np.int64), group[keep].astype(np.int64)
-    pairs = np.unique(one * (int(two.max(initial=0)) + 1) + two)
-    return len(pairs) == len(np.unique(one))
+    units = rows_by_unit(unit, group >= 0, int(unit.max(initial=-1)) + 1)
+    return pairs_of(unit, group) == int(np.count_nonzero(units))
