@@ -61,8 +61,10 @@ def test_only_words_of_the_same_form_take_a_place(
 
 
 def test_opposites_are_no_alterations_unless_asked_for() -> None:
-    """wrong → right and happy → unhappy change what is said."""
-    for word, other in (("wrong", "right"), ("happy", "unhappy")):
+    """wrong → right, happy → unhappy, useful → useless change what is said."""
+    for word, other in (
+        ("wrong", "right"), ("happy", "unhappy"), ("useful", "useless"), ("fantastic", "terrible"), ("luckily", "sadly"),
+    ):  # fmt: skip
         words, text = space(word, other), f"that is {word}"
         assert becomes(text, word, words, any_form=True) == set()
         assert becomes(text, word, words, any_form=True, antonyms=True) == {other}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -113,13 +114,17 @@ def opposites() -> dict[str, frozenset[str]]:
 
 
 def contrary(word: str, other: str) -> bool:
-    """Whether two words say the opposite: by the list, or by un-, in-, dis-, non- and their like before one.
+    """Whether two words say the opposite: by the list, by un-, in-, dis-, non- and their like before one, or
+    by -ful and -less behind one stem.
 
     >>> contrary("wrong", "right"), contrary("happy", "unhappy"), contrary("nice", "lovely")
     (True, True, False)
+    >>> contrary("useless", "useful"), contrary("hopefully", "hopelessly"), contrary("careful", "useless")
+    (True, True, False)
     """
     a, b = sorted((word.lower(), other.lower()), key=len)
-    if b in opposites().get(a, frozenset()):
+    without = re.sub(r"ful(ly)?$", r"less\1", a)
+    if b == without != a or b in opposites().get(a, frozenset()):
         return True
     return any(
         b == prefix + a for prefix in ("un", "in", "im", "il", "ir", "dis", "non", "non-", "anti", "mis")

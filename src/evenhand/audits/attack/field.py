@@ -216,15 +216,10 @@ def field_of(
     drawn = draw_placebos(vectors, axis, laying.placebos, seed=laying.seed, special=words)
     steps = [d.step for d in drawn.directions]
     rows = {site.row for row in sites for site in row}
-    if laying.dictionary == "seed":
-        along = [side.step for side in axis.sides]
-        along += [sign * step for step in steps for sign in (1, -1)[: len(axis.sides)]]
-        every = plain_pools(vectors, rows, along, rules, definitional=words)
-    else:
-        every = pools(vectors, rows, rules, definitional=words)
+    every = _similar(axis, vectors, rows, steps, laying, words)
     pool = thinned(every, vectors, laying.reading)
     if laying.dictionary == "seed":
-        rules = replace(rules, min_gain=float("-inf"), max_target=None)
+        rules = _plain(rules)
     best = rules if laying.proposals is None else replace(rules, n=len(vectors))
     chosen = [choose(vectors, pool, side.step, best) for side in axis.sides]
     offers = tuple(Offers.of(pool, c) for c in chosen)
@@ -270,6 +265,27 @@ def field_of(
         fluent=read,
         readable=pass_rates(every, pool, vectors, [axis.sides[0].step, *steps], rules.min_gain, fits),
     )
+
+
+def _similar(
+    axis: Axis,
+    vectors: Vectors,
+    rows: set[int],
+    steps: Sequence[Matrix],
+    laying: Laying,
+    words: frozenset[str],
+) -> Pools:
+    """Similar words of every word: its nearest, or the nearest to its sum with each direction."""
+    if laying.dictionary != "seed":
+        return pools(vectors, rows, laying.rules, definitional=words)
+    along = [side.step for side in axis.sides]
+    along += [sign * step for step in steps for sign in (1, -1)[: len(axis.sides)]]
+    return plain_pools(vectors, rows, along, _plain(laying.rules), definitional=words)
+
+
+def _plain(rules: Rules) -> Rules:
+    """Without rules of gain and hubs, which the seed dictionary does not know."""
+    return replace(rules, min_gain=float("-inf"), max_target=None)
 
 
 def _rules_of_place(
