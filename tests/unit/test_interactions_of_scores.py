@@ -157,3 +157,12 @@ def test_every_two_by_two_is_looked_at_and_of_too_many_none() -> None:
         data, scores="score", groups="race*gender", units=["text", "name"], tolerance=0.1
     )
     assert any(note.slug == "interactions" and "15 differences" in note.text for note in result.notes)
+
+
+def test_a_group_without_weight_has_no_interaction() -> None:
+    """As without rows: the other claims are made, this one is not."""
+    data = world()
+    data["w"] = [
+        0.0 if pair == ("w", "man") else 1.0 for pair in zip(data["race"], data["gender"], strict=True)
+    ]
+    assert interactions(data, "text", "name", weight="w") == []

@@ -248,3 +248,21 @@ def test_the_command_streams_with_an_engine(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "streamed" in [note.slug for note in eh.Result.from_json(out / "result.json").notes]
     assert 'engine = "local"' in (out / "audit.toml").read_text()
+
+
+@pytest.mark.parametrize("values", [[0.2, 0.2, 0.2, 0.2], [0.1, 0.2, 0.3, 0.4]])
+def test_units_of_which_each_group_has_one_leave_the_rows_as_units(
+    tmp_path: Path, values: list[float]
+) -> None:
+    """Nothing is sampled over terms, so rows are what differs, and nobody counted their values: no defect, and no
+    verdict that all rows would not give."""
+    rows = pa.table({"s": values * 8, "term": ["a", "a", "b", "b"] * 8, "sex": ["F", "F", "M", "M"] * 8})
+    csv.write_csv(rows, tmp_path / "rows.csv")
+    call: dict[str, Any] = {"scores": "s", "groups": "sex", "units": "term", "tolerance": 0.5}
+    whole, folded = (eh.audit_scores(tmp_path / "rows.csv", **call, engine=name) for name in (None, "local"))
+    assert folded.primary[0].estimate.value == pytest.approx(whole.primary[0].estimate.value, abs=1e-12)
+    assert folded.primary[0].verdict in (whole.primary[0].verdict, "inconclusive")
+    low, high = folded.primary[0].estimate.low, folded.primary[0].estimate.high
+    if whole.primary[0].estimate.low is not None and low is not None and high is not None:
+        assert low <= whole.primary[0].estimate.low + 1e-12
+        assert high >= (whole.primary[0].estimate.high or 0.0) - 1e-12

@@ -72,14 +72,30 @@ def few_rows(sides: tuple[BoolArray, BoolArray], folded: Folded, dimension: str,
     """The same where each row is a unit, and rows with a score are folded: of the tallies of their values."""
     found = []
     for side in sides:
-        own = [folded.tallies[i] for i in np.flatnonzero(side).tolist()]
-        if not own or any(one is None for one in own):
+        values, times = _counted(side, folded)
+        if not len(values):
             continue
-        values = np.array([value for one in own for value in one or ()])
-        times = np.array([n for one in own for n in (one or {}).values()])
         differing = _differing(values - values[0], scale, times)
         found.append(Few(dimension=dimension, differing=differing, units=int(times.sum())))
     return [f for f in found if f.differing < FEW]
+
+
+def _counted(side: BoolArray, folded: Folded) -> tuple[FloatArray, IntArray]:
+    """(values, rows of each); none where a line has too many different ones.
+
+    Lines whose values nobody counted (units were named, and none could be sampled) are taken to differ as
+    little as their ends allow.
+    """
+    if folded.tallies:
+        own = [folded.tallies[i] for i in np.flatnonzero(side).tolist()]
+        if any(one is None for one in own):
+            return np.empty(0), np.empty(0, dtype=np.int64)
+        values = np.array([value for one in own for value in one or ()])
+        return values, np.array([n for one in own for n in (one or {}).values()], dtype=np.int64)
+    low, high, count = folded.low[side], folded.high[side], folded.count[side]
+    varies = high > low
+    times = np.concatenate([count - varies, np.ones(int(varies.sum()), dtype=np.int64)])
+    return np.concatenate([low, high[varies]]), times
 
 
 def widened(

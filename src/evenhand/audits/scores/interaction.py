@@ -36,7 +36,8 @@ def add_interactions(
     analysis: Analysis,
 ) -> None:
     """A family of its own, beside that of the pairs: never in the headline."""
-    found = fours(sides)
+    weight, score = observations.weight, observations.columns[asked.score]
+    found = fours([side for side in sides if side.mean(score, weight) is not None])
     if len(found) > MOST:
         analysis.note(
             "interactions",
