@@ -152,6 +152,14 @@ def ctrl_c(_: _Driver) -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """Ctrl-C is heard, also where the shell that began the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_ctrl_c_keeps_the_answers_that_are_in_flight(
     double: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
