@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 import pytest
+from nearly_equal import differences
 from typer.testing import CliRunner
 
 import evenhand as eh
@@ -64,27 +65,10 @@ def plain(result: eh.Result) -> dict[str, Any]:
     return dict(found)
 
 
-def differences(one: Any, two: Any, at: str = "") -> Iterator[str]:
-    """Where two results are apart by more than addition in another order allows."""
-    if isinstance(one, dict) and isinstance(two, dict):
-        if list(one) != list(two):
-            yield f"{at}: {list(one)} / {list(two)}"
-        for key in one.keys() & two.keys():
-            yield from differences(one[key], two[key], f"{at}.{key}")
-    elif isinstance(one, list) and isinstance(two, list):
-        if len(one) != len(two):
-            yield f"{at}: {len(one)} / {len(two)}"
-        for i, (a, b) in enumerate(zip(one, two, strict=False)):
-            yield from differences(a, b, f"{at}[{i}]")
-    elif isinstance(one, float) and isinstance(two, float):
-        if not np.isclose(one, two, rtol=1e-12, atol=1e-12):
-            yield f"{at}: {one!r} / {two!r}"
-    elif one != two:
-        yield f"{at}: {one!r} / {two!r}"
-
-
 def same(one: eh.Result, two: eh.Result) -> None:
-    assert list(differences(plain(one), plain(two))) == []
+    first, second = plain(one), plain(two)
+    assert list(first["exhibits"]) == list(second["exhibits"])
+    assert list(differences(first, second)) == []
 
 
 @pytest.fixture

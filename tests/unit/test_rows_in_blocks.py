@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from nearly_equal import differences
 
 import evenhand as eh
 from evenhand.audits.scores import closer_look, exhibits, gaps
@@ -58,23 +58,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "BLOCK", 37)
 
 
-def differences(one: Any, two: Any, at: str = "") -> Iterator[str]:
-    """Where two results are apart by more than addition in another order allows."""
-    if isinstance(one, dict) and isinstance(two, dict):
-        assert one.keys() == two.keys()
-        for key in one:
-            yield from differences(one[key], two[key], f"{at}.{key}")
-    elif isinstance(one, list) and isinstance(two, list):
-        assert len(one) == len(two), at
-        for i, (a, b) in enumerate(zip(one, two, strict=True)):
-            yield from differences(a, b, f"{at}[{i}]")
-    elif isinstance(one, float) and isinstance(two, float):
-        if not np.isclose(one, two, rtol=1e-11, atol=1e-12):
-            yield f"{at}: {one!r} / {two!r}"
-    elif one != two:
-        yield f"{at}: {one!r} / {two!r}"
-
-
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_difference_hangs_on_no_block(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Value, interval, degrees of freedom and every component, of complete, incomplete, repeated, sparse and weighted designs."""
@@ -93,8 +76,8 @@ def test_a_difference_hangs_on_no_block(name: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(crossed, "cells_of_one", seen)
     cut = difference(**given)
     for field in ("value", "low", "high", "p_value", "df", "se", "why_not", "method"):
-        assert list(differences(getattr(whole, field), getattr(cut, field), field)) == []
-    assert list(differences(whole.detail, cut.detail)) == []
+        assert list(differences(getattr(whole, field), getattr(cut, field), field, within=1e-11)) == []
+    assert list(differences(whole.detail, cut.detail, within=1e-11)) == []
     # Cells of one row are summed without being held; others are held.
     assert (True in found) == (name in ("grid", "holes", "weighted", "three")), found
 
@@ -126,7 +109,7 @@ def test_a_text_audit_hangs_on_no_block(small: None, monkeypatch: pytest.MonkeyP
 
     cut = audit()
     monkeypatch.undo()
-    assert list(differences(audit(), cut)) == []
+    assert list(differences(audit(), cut, within=1e-11)) == []
 
 
 def test_a_difference_of_many_rows_takes_little_more_than_its_columns() -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
 import pytest
+from nearly_equal import differences
 from typer.testing import CliRunner
 
 import evenhand as eh
@@ -73,25 +74,6 @@ def plain(result: eh.Result) -> dict[str, Any]:
     left_out = ("streamed", "duplicate-rows")
     found["notes"] = {note["slug"]: note["text"] for note in found["notes"] if note["slug"] not in left_out}
     return dict(found)
-
-
-def differences(one: Any, two: Any, at: str = "") -> Iterator[str]:
-    """Where two results are apart by more than addition in another order allows."""
-    if isinstance(one, dict) and isinstance(two, dict):
-        if one.keys() != two.keys():
-            yield f"{at}: {sorted(one.keys() ^ two.keys())}"
-        for key in one.keys() & two.keys():
-            yield from differences(one[key], two[key], f"{at}.{key}")
-    elif isinstance(one, list) and isinstance(two, list):
-        if len(one) != len(two):
-            yield f"{at}: {len(one)} / {len(two)}"
-        for i, (a, b) in enumerate(zip(one, two, strict=False)):
-            yield from differences(a, b, f"{at}[{i}]")
-    elif isinstance(one, float) and isinstance(two, float):
-        if not np.isclose(one, two, rtol=1e-12, atol=1e-12):
-            yield f"{at}: {one!r} / {two!r}"
-    elif one != two:
-        yield f"{at}: {one!r} / {two!r}"
 
 
 def same(held: eh.Result, streamed: eh.Result) -> None:
