@@ -224,7 +224,10 @@ def test_the_command_line_reaches_a_cluster_by_its_address(
     options = [str(folder), "--y-true", "y", "--y-pred", "p", "--group", "sex", "--engine"]
     found = []
     for engine in ("local", cluster.client):
-        done = command(*options, engine, "--out", str(tmp_path / "out"))
+        for _ in range(3):  # Ray begins a server for each client, on a busy machine not always in its time
+            done = command(*options, engine, "--out", str(tmp_path / "out"))
+            if "Initialization failure from server" not in done.stderr:
+                break
         assert done.returncode == 0, done.stderr
         found.append(plain(eh.Result.from_json(tmp_path / "out" / "result.json")))
     assert found[0]["counts"]["rows"] == 180_000
