@@ -522,3 +522,20 @@ def test_the_embeddings_commands_look_build_and_list(files: Path, capsys: pytest
     capsys.readouterr()
     assert run(["embeddings", "neighbours", "nosuchword", "--embeddings", "v.vectors"]) == 2
     assert "unknown-word" in capsys.readouterr().err
+
+
+def test_a_direction_that_goes_with_word_frequency_is_said_to() -> None:
+    """In the example's vectors, which stand by frequency, woman-man does and its placebos do not."""
+    examples = Path(__file__).parents[2] / "examples"
+    found = attack(
+        lambda given: [len(text) % 2 for text in given],
+        examples / "tweets.csv",
+        text_column="tweet",
+        embeddings=examples / "glove.txt",
+        directions=["woman-man"],
+        placebos=99,
+        holdout=0,
+    )
+    (said,) = [note.text for note in found.notes if note.slug == "direction-of-frequency"]
+    assert said.startswith("The direction woman-man goes with word frequency. A model")
+    assert "placebos" in said

@@ -58,10 +58,11 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
         lean = frequency_leaning(one.field.vectors, one.field.axis.sides[0])
         placed = [frequency_leaning(one.field.vectors, d) for d in one.field.placebos.directions]
         if placed and abs(lean) >= LEANS and abs(lean - float(np.mean(placed))) >= LEANS / 2:
+            theirs = float(np.mean(placed))
             text = (
-                f"{name}: this direction goes with word frequency (correlation with the rank in the file"
-                f" {lean:.2f}, placebos {float(np.mean(placed)):.2f} on average), so a model that reacts to"
-                " rare words may look as if it reacted to the direction."
+                f"The direction {name} goes with word frequency. A model that reacts to rare words may look"
+                " as if it reacted to the direction (correlation with the rank in the file"
+                f" {lean:.2f}, placebos {theirs:.2f} on average)."
             )
             analysis.note("direction-of-frequency", text, warning=True)
         if one.not_repeated:
