@@ -116,6 +116,7 @@ def leakage(n: int) -> Figure:
         [{"image_id": f"im{k}", "caption": t} for k, t in enumerate(half)] for half in (texts[:n], texts[n:])
     )
     asked: dict[str, Any] = {"items": ["a", "is"], "draws": 100, "min_support": 1}
+    eh.audit_amplification(people, made, leakage=True, **asked)  # what is imported once is not the attackers'
     alone, _ = cpu(lambda: eh.audit_amplification(people, made, leakage=False, **asked))
     few, _ = cpu(lambda: eh.audit_amplification(people, made, leakage=True, permutations=0, **asked))
     all_of_it, result = cpu(lambda: eh.audit_amplification(people, made, leakage=True, **asked))
