@@ -90,7 +90,8 @@ def test_outputs_of_the_training_images_teach_the_attacker_of_the_model() -> Non
     train, truth = captions(500, 1, first=5_000), captions(200, 2)
     made = [*captions(500, 3, leak=0.12, first=5_000), *captions(200, 4, leak=0.12)]
     found = leaks(eh.audit_amplification(train, made, truth=truth, match="all", **ASKED))
-    assert {name.partition(",")[2] for name in found} == {" learnt from training images"}
+    guessed = {name for name in found if "predictability" not in name}  # items alone are guessed by folds
+    assert {name.partition(",")[2] for name in guessed} == {" learnt from training images"}
     named = {name.partition(",")[0]: e for name, e in found.items()}
     assert named["leakage of the outputs (λ_M)"].low > 0.6
     assert named["leakage of the data (λ_D)"].low < 0.5 < named["leakage of the data (λ_D)"].high

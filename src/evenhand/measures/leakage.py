@@ -126,7 +126,7 @@ def cross_fitted(
     several, attacker = np.atleast_2d(groups), _attacker(classifier)
     out = np.zeros((*several.shape, int(groups.max()) + 1))
     alone = np.arange(several.shape[1]) if units is None else units
-    places = np.stack([_folds(true, alone, folds, seed) for true in several])
+    places = np.stack([dealt_folds(true, alone, folds, seed) for true in several])
     taught_by = places[:, None, :] != np.arange(folds)[:, None]
     with _single_threaded():
         if classifier is None and _two_everywhere(several[:, None], taught_by):
@@ -217,8 +217,12 @@ def permuted(groups: IntArray, units: IntArray | None, rng: np.random.Generator)
     return np.asarray(rng.permutation(groups[first])[unit])
 
 
-def _folds(groups: IntArray, units: IntArray, folds: int, seed: int) -> IntArray:
-    """(n,) the fold of each row: units are dealt by the group of their first row, so that folds are alike."""
+def dealt_folds(groups: IntArray, units: IntArray, folds: int, seed: int) -> IntArray:
+    """(n,) the fold of each row: units are dealt by the group of their first row, so that folds are alike.
+
+    >>> sorted(dealt_folds(np.array([0, 0, 1, 1]), np.arange(4), folds=2, seed=0)[:2].tolist())
+    [0, 1]
+    """
     rng = np.random.default_rng(seed)
     _, first, unit = np.unique(units, return_index=True, return_inverse=True)
     place = np.empty(len(first), dtype=np.int64)

@@ -17,7 +17,7 @@ from evenhand.audits.amplification.balance import check_ratio
 from evenhand.audits.amplification.circle import check_without
 from evenhand.audits.amplification.comparison import of_counts, of_rows
 from evenhand.audits.amplification.counts import counted
-from evenhand.audits.amplification.leakage.estimates import Attackers
+from evenhand.audits.amplification.leakage.attackers import Attackers
 from evenhand.audits.amplification.prepare import open_sources, prepare
 from evenhand.audits.amplification.reading import Groups, Listed, Pool, Reading, Rule, Tagger
 from evenhand.audits.amplification.resampling import Judging, tolerances

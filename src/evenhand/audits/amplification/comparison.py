@@ -19,7 +19,8 @@ from evenhand.audits.amplification.findings import (
     item_findings,
     nothing_compared,
 )
-from evenhand.audits.amplification.leakage.estimates import Attackers, add_leakage
+from evenhand.audits.amplification.leakage.attackers import Attackers
+from evenhand.audits.amplification.leakage.estimates import add_leakage
 from evenhand.audits.amplification.panel import exchangeable
 from evenhand.audits.amplification.prepare import Matched, truth_of
 from evenhand.audits.amplification.reading import Reading

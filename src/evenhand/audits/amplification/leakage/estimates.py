@@ -15,8 +15,11 @@ from evenhand._errors import UsageError
 from evenhand._estimate import Evidence
 from evenhand._model import Exhibit, FloatArray, IntArray, Scalar
 from evenhand.audits.amplification.findings import describe, difference
+from evenhand.audits.amplification.leakage.attackers import FOLDS, Attackers
 from evenhand.audits.amplification.leakage.corpora import FEWEST, LeakageDesign, attacks, baseline
-from evenhand.audits.amplification.leakage.words import alike, features
+from evenhand.audits.amplification.leakage.predictability import add_predictability
+from evenhand.audits.amplification.leakage.uncertainty import over_images
+from evenhand.audits.amplification.leakage.words import alike, by_words, features
 from evenhand.audits.amplification.prepare import Matched, truth_of
 from evenhand.measures.leakage import (
     balanced_accuracy,
@@ -26,10 +29,11 @@ from evenhand.measures.leakage import (
     permuted,
     taught,
 )
+from evenhand.measures.predictability import mistaken, mistakes
 from evenhand.stats.few_units import allowing_for
-from evenhand.stats.interval import Inference, from_standard_error
+from evenhand.stats.interval import Inference
 
-FOLDS = 5
+AS_ACCURATE = "leakage at equal accuracy"
 BELOW = 2.6
 """Standard errors below chance beyond which an attacker is taken to be misled by balanced data."""
 SCORES = (
@@ -37,26 +41,6 @@ SCORES = (
     ("LIC", "LIC_M", "LIC_D", "confidence-weighted accuracy", True),
 )
 """(outputs less people, of the outputs, of people, what is averaged, whether it is made of confidences)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Attackers:
-    """Who attacks: wanted (None: where scikit-learn is installed), the classifier, how many seeds, and how
-    many times groups are dealt anew for the null."""
-
-    wanted: bool | None
-    classifier: Any
-    seeds: int
-    permutations: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        if self.seeds < 1:
-            raise UsageError("bad-seeds", "an attacker is trained at least once", given=self.seeds)
-        if self.permutations < 0:
-            raise UsageError(
-                "bad-permutations", "groups are dealt anew no less than 0 times", given=self.permutations
-            )
 
 
 def add_leakage(prepared: Matched, attackers: Attackers, level: float, analysis: Analysis) -> None:
@@ -97,6 +81,7 @@ def add_leakage(prepared: Matched, attackers: Attackers, level: float, analysis:
         made = _attacked(prepared, attacked, attackers)
         analysis.findings += describe(_estimates(made, attacked, attackers, level), "leakage")
         rows += _rows(made, attacked, attackers)
+    add_predictability(prepared, found[0], attackers, level, analysis)
     chance = 1.0 / len(prepared.groups)
     analysis.exhibits["leakage"] = Exhibit.of(
         "Leakage: guessing the group from masked outputs",
@@ -113,7 +98,8 @@ class _Scores:
     """What the attackers of one design scored.
 
     Args:
-        right: (seeds, 2 sides, 2 scores, n). null: (permutations, 2 sides, 2 scores), class-balanced.
+        right: (seeds, sides, 2 scores, n): outputs, people, and of labels people with the outputs' mistakes.
+        null: (permutations, 2 sides, 2 scores), class-balanced.
         units: (n,) codes of what is sampled, called `unit`.
     """
 
@@ -132,7 +118,10 @@ def _attacked(prepared: Matched, attacked: LeakageDesign, attackers: Attackers) 
     for k in range(attackers.seeds):
         seen, learnt = features(prepared, attacked, rng)
         units = alike(seen, own)
-        right.append(_guessed(seen, learnt, attacked, attackers, units, k))
+        sides = (seen, learnt)
+        if not by_words(prepared, attacked):
+            sides = _with_mistakes(*sides, attacked, np.random.default_rng([attackers.seed, 2, k]))
+        right.append(_guessed(*sides, attacked, attackers, units, k))
         share = dealt[k :: attackers.seeds]  # every seed's captions make a part of the null
         if len(share):
             null.append(_by_chance(seen, learnt, attacked, attackers, units, share))
@@ -144,6 +133,22 @@ def _attacked(prepared: Matched, attacked: LeakageDesign, attackers: Attackers) 
     )
 
 
+def _with_mistakes(
+    seen: Sequence[Any], learnt: Sequence[Any], attacked: LeakageDesign, rng: np.random.Generator
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    """A third side beside outputs and people: people's labels with the outputs' mistakes, in any group.
+
+    It is taught as the outputs are: by people's own labels where these teach both, else by labels of the
+    training images with the mistakes of their outputs.
+    """
+    wrong = mistaken(seen[1], mistakes(seen[1], seen[0]), rng)
+    if attacked.taught is None:
+        return (*seen, wrong), ()
+    if attacked.taught[0] is attacked.taught[1]:
+        return (*seen, wrong), (*learnt, learnt[1])
+    return (*seen, wrong), (*learnt, mistaken(learnt[1], mistakes(learnt[1], learnt[0]), rng))
+
+
 def _guessed(
     seen: Sequence[Any],
     learnt: Sequence[Any],
@@ -152,13 +157,14 @@ def _guessed(
     units: IntArray | None,
     k: int,
 ) -> FloatArray:
-    """(2 sides, 2 scores, n): right and confident guesses of the k-th attacker."""
+    """(sides, 2 scores, n): right and confident guesses of the k-th attacker."""
     how, seed, groups = attackers.classifier, attackers.seed + k, attacked.groups
     if attacked.taught is None:
         made = [cross_fitted(m, groups, units=units, classifier=how, folds=FOLDS, seed=seed) for m in seen]
     else:
-        pairs = zip(learnt, attacked.taught, seen, strict=True)
-        made = [taught(m, t.groups, s, classifier=how, seed=seed) for m, t, s in pairs]
+        groups_of = [side.groups for side in (*attacked.taught, attacked.taught[1])]
+        pairs = zip(learnt, groups_of[: len(learnt)], seen, strict=True)
+        made = [taught(m, true, s, classifier=how, seed=seed) for m, true, s in pairs]
     return np.stack([leaked(g, groups) for g in made])
 
 
@@ -216,25 +222,9 @@ def _over_images(
     method: str,
     null: FloatArray | None = None,
 ) -> Inference:
-    """Class-balanced mean of scores (seeds, n), with what images (or units) and seeds make uncertain.
-
-    Args:
-        null: of a score that also depends on what the attacker happened to learn, which images do not show:
-            the spread of its null is the least standard error.
-    """
-    by_seed, n = balanced_accuracy(scores, groups), len(groups)
-    moved = np.bincount(made.units, weights=influence(scores.mean(axis=0), groups))
-    units = len(np.unique(made.units))
-    variance = float((moved**2).sum()) / n**2 * units / max(units - 1, 1)
-    seeds = len(by_seed)
-    between = float(by_seed.var(ddof=1)) / seeds if seeds > 1 else 0.0
-    parts = variance**2 / max(units - 1, 1) + between**2 / max(seeds - 1, 1)
-    se = float(np.sqrt(variance + between))
-    df = se**4 / parts if parts > 0 else float(max(units - 1, 1))  # Satterthwaite
-    if null is not None and len(null) > 1 and float(null.std(ddof=1)) > se:
-        se, df = float(null.std(ddof=1)), float(len(null) - 1)
-        method = f"{method}; s.e. of the null"
-    return from_standard_error(float(by_seed.mean()), se, df=df, level=level, method=method)
+    """Class-balanced mean of scores (seeds, n); see `over_images`."""
+    moved = influence(scores.mean(axis=0), groups)
+    return over_images(balanced_accuracy(scores, groups), moved, made.units, level, method, null)
 
 
 def _estimates(made: _Scores, attacked: LeakageDesign, attackers: Attackers, level: float) -> list[Evidence]:
@@ -261,9 +251,41 @@ def _estimates(made: _Scores, attacked: LeakageDesign, attackers: Attackers, lev
             )
             beaten = _p_value(float(own.value or 0.0), null)
             own = own.with_(p_value=beaten, low=max(own.low or 0.0, 0.0), high=min(own.high or 1.0, 1.0))
-            item = difference(f"{short}{learnt}", own, group=whose, reference="chance", n=n, units=units)
-            items.append(item.with_estimate(contrast="share guessed", statistic=None, df=None))
-    return items
+            items.append(_guesses(f"{short}{learnt}", own, whose, n, units))
+    return items + _as_accurate(made, attacked, level, below, learnt, units)
+
+
+def _guesses(name: str, own: Inference, whose: str, n: int, units: dict[str, int]) -> Evidence:
+    item = difference(name, own, group=whose, reference="chance", n=n, units=units)
+    return item.with_estimate(contrast="share guessed", statistic=None, df=None)
+
+
+def _as_accurate(
+    made: _Scores,
+    attacked: LeakageDesign,
+    level: float,
+    below: str | None,
+    learnt: str,
+    units: dict[str, int],
+) -> list[Evidence]:
+    """λ_M − λ_D(a) and λ_D(a), of labels: what is left of the leakage once people's labels have as many
+    mistakes as the outputs, dealt without regard to the group."""
+    if made.right.shape[1] < 3:
+        return []
+    groups, n = attacked.groups, len(attacked.groups)
+    method = f"people's labels with the outputs' mistakes, dealt anew for each of {len(made.right)} attackers"
+    alone = _over_images(made.right[:, 2, 0], made, groups, level, f"{method}; class-balanced accuracy")
+    alone = alone.with_(p_value=None, low=max(alone.low or 0.0, 0.0), high=min(alone.high or 1.0, 1.0))
+    gap = made.right[:, 0, 0] - made.right[:, 2, 0]
+    both = _over_images(gap, made, groups, level, f"{method}; paired over images")
+    both = allowing_for(both, units[made.unit], made.unit)
+    if below is not None:
+        both = Inference(value=both.value, level=level, why_not=below)
+    as_wrong = f"{attacked.people}, as often wrong"
+    return [
+        difference(f"{AS_ACCURATE}{learnt}", both, reference=as_wrong, n=n, units=units),
+        _guesses(f"leakage of the data at the outputs' accuracy (λ_D(a)){learnt}", alone, as_wrong, n, units),
+    ]
 
 
 def _p_value(value: float, null: FloatArray) -> float | None:
@@ -274,7 +296,9 @@ def _p_value(value: float, null: FloatArray) -> float | None:
 def _rows(made: _Scores, attacked: LeakageDesign, attackers: Attackers) -> list[dict[str, Scalar]]:
     rows = []
     for s, (name, *_) in enumerate(SCORES):
-        by_seed = balanced_accuracy(made.right[:, :, s], attacked.groups)
+        by_seed, also = balanced_accuracy(made.right[:, :2, s], attacked.groups), []
+        if made.right.shape[1] > 2:
+            also = balanced_accuracy(made.right[:, 2, s], attacked.groups).tolist()
         null = made.null[:, :, s]
         for k, (o, h) in enumerate(by_seed.tolist()):
             row: dict[str, Scalar] = {
@@ -284,6 +308,8 @@ def _rows(made: _Scores, attacked: LeakageDesign, attackers: Attackers) -> list[
                 "outputs": o,
                 attacked.people: h,
             }
+            if s == 0 and len(also):
+                row[f"{attacked.people}, as often wrong"] = also[k]
             for side, whose in enumerate(("outputs", "people")):
                 drawn = null[:, side]
                 row[f"null {whose}"] = float(drawn.mean()) if len(drawn) else None

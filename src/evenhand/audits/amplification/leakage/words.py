@@ -24,9 +24,9 @@ def features(
     """(tested (outputs, people), taught likewise or nothing): one row an image, drawn at random where it has
     several; the same words may be used everywhere."""
     sides: tuple[LabelledImages, ...] = (*attacked.tested, *(attacked.taught or ()))
-    picked = [_one_row(side, rng) for side in sides]
+    picked = [one_row(side, rng) for side in sides]
     words = prepared.who.words
-    if not all(len(side.corpus.texts) for side in sides) or words is None:
+    if words is None or not by_words(prepared, attacked):
         made = [s.corpus.items[p].astype(np.float64) for s, p in zip(sides, picked, strict=True)]
         return made[:2], made[2:]
     banned, texts = words.words(), []
@@ -38,6 +38,12 @@ def features(
     bags = bags[:, seen].astype(np.float64)
     made = [bags[i:j] for i, j in pairwise(ends.tolist())]
     return made[:2], made[2:]
+
+
+def by_words(prepared: Matched, attacked: LeakageDesign) -> bool:
+    """Whether attackers see the words of captions; else labels, or items that were looked for."""
+    sides = (*attacked.tested, *(attacked.taught or ()))
+    return prepared.who.words is not None and all(len(side.corpus.texts) for side in sides)
 
 
 def alike(seen: Sequence[sparse.csr_matrix], units: IntArray | None) -> IntArray | None:
@@ -71,7 +77,8 @@ def _masked(texts: Sequence[str | None], banned: frozenset[str]) -> list[str]:
     return [pattern.sub(" ", (t or "").lower()) for t in texts]
 
 
-def _one_row(side: LabelledImages, rng: np.random.Generator) -> IntArray:
+def one_row(side: LabelledImages, rng: np.random.Generator) -> IntArray:
+    """(n,) a row of the corpus for each image, at random where it has several."""
     corpus: Corpus = side.corpus
     order = rng.permutation(len(corpus))
     first = np.full(int(max(corpus.images.max(), side.images.max(initial=0))) + 1, -1, dtype=np.int64)
