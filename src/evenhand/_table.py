@@ -53,7 +53,7 @@ def read_table(source: Any, *, columns: Sequence[str] | None = None) -> pa.Table
     elif isinstance(source, np.ndarray) and source.dtype.names:
         table = _from_mapping({n: source[n] for n in source.dtype.names})
     elif isinstance(source, Sequence) and source and all(isinstance(r, Mapping) for r in source):
-        table = pa.Table.from_pylist([dict(r) for r in source])
+        table = pa.Table.from_pylist(list(source))
     else:
         table = _from_frame(source)
     duplicated = sorted(n for n, times in Counter(table.column_names).items() if times > 1)

@@ -18,7 +18,7 @@ from scipy.special import expit
 from evenhand._model import BoolArray, FloatArray
 
 Scale: TypeAlias = Callable[[FloatArray], FloatArray]
-CELLS = 2_000_000
+CELLS = 1_000_000
 """Rows times regressions that are worked on at a time."""
 NEWTON, GRADIENTS, HALVINGS = 50, 60, 30
 TOLERANCE = 1e-5

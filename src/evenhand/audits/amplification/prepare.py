@@ -333,6 +333,8 @@ def open_sources(
     how: Reading, train: object, outputs: object = None, **others: object
 ) -> dict[str, RawCorpus]:
     """Read whatever was given, as "train", "outputs", and of `others` "truth", "before" and "without"."""
+    from pyarrow import default_memory_pool
+
     sources: dict[str, RawCorpus] = {}
     for name, source in {"train": train, "outputs": outputs, **others}.items():
         if source is None:
@@ -342,6 +344,7 @@ def open_sources(
         if found.kind == "captions" and _labelled(found, how):
             found = read_source(source, name=called, text=how.text, id=how.id, labels=True)
         sources[name] = found
+        default_memory_pool().release_unused()  # what reading needed is not kept beside what is read
     return sources
 
 

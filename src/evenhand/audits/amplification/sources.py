@@ -16,7 +16,7 @@ import numpy as np
 from evenhand._encoding import decode
 from evenhand._errors import DataError, UsageError
 from evenhand._files import foreign
-from evenhand._model import BoolArray, FloatArray
+from evenhand._model import BoolArray, FloatArray, IntArray
 from evenhand._provenance import digest_of
 from evenhand._table import factor, numbers, read_table, require
 
@@ -250,12 +250,14 @@ def _captions(read: RawCorpus, keys: Sequence[str] | None = None) -> RawCorpus:
     texts, ids = read.texts, read.ids
     if not any(t and t.strip() for t in texts):
         raise DataError("empty-corpus", f"the {read.name} has no captions")
-    marks: Sequence[object] | None = keys
+    marks = None if keys is None else _codes(keys)
     if keys is None and ids is not None:
-        marks = list(zip(ids, texts, strict=True))
-    if marks is None or len(set(marks)) == len(marks):
+        marks = _codes(ids) * len(texts) + _codes(texts)
+    if marks is None:
         return read
-    keep = sorted({mark: row for row, mark in reversed(list(enumerate(marks)))}.values())
+    keep = np.sort(np.unique(marks, return_index=True)[1]).tolist()
+    if len(keep) == len(marks):
+        return read
     return replace(
         read,
         texts=[texts[r] for r in keep],
@@ -263,6 +265,12 @@ def _captions(read: RawCorpus, keys: Sequence[str] | None = None) -> RawCorpus:
         table=None if read.table is None else read.table.take(keep),
         repeated=len(texts) - len(keep),
     )
+
+
+def _codes(values: Sequence[str | None]) -> IntArray:
+    """(n,) the same code for the same value."""
+    index = {value: code for code, value in enumerate(dict.fromkeys(values))}
+    return np.fromiter(map(index.__getitem__, values), dtype=np.int64, count=len(values))
 
 
 def _column(table: pa.Table, named: str | None, usual: Sequence[str]) -> str | None:
