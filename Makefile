@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: demo test test-full test-all test-scale lint wheel bench docs constraints clean
+.PHONY: demo test test-full test-all test-scale test-spark lint wheel bench docs constraints clean
 
 demo: $(VENV)/.core            ## install, then audit VADER with 80 names and the identity terms
 	$(BIN)/evenhand demo
@@ -25,6 +25,9 @@ test-all: $(VENV)/.torch       ## also what needs torch and transformers (about 
 
 test-scale: $(VENV)-scale/.done     ## also Daft, and Ray on a cluster of two workers on this machine (about 800 MB); at most 15 minutes
 	timeout 900 $(VENV)-scale/bin/python -m pytest -m scale tests/scale
+
+test-spark: $(VENV)-spark/.done     ## also frames of Spark's; needs Java 17 or later (about 500 MB)
+	timeout 900 $(VENV)-spark/bin/python -m pytest -m scale tests/scale/test_lakes.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format src tests benchmarks examples tools
@@ -60,7 +63,12 @@ $(VENV)/.torch: $(VENV)/.dev
 
 $(VENV)-scale/.done: pyproject.toml $(shell find src -type f 2>/dev/null)  ## Daft holds pyarrow and tqdm below our pins: its own environment
 	$(PYTHON) -m venv $(VENV)-scale
-	$(VENV)-scale/bin/python -m pip --disable-pip-version-check --quiet install ".[frames,scale-ray]" hypothesis pytest pytest-timeout
+	$(VENV)-scale/bin/python -m pip --disable-pip-version-check --quiet install ".[frames,scale-ray]" duckdb deltalake "pyiceberg[sql-sqlite]" hypothesis pytest pytest-timeout
+	@touch $@
+
+$(VENV)-spark/.done: pyproject.toml $(shell find src -type f 2>/dev/null)
+	$(PYTHON) -m venv $(VENV)-spark
+	$(VENV)-spark/bin/python -m pip --disable-pip-version-check --quiet install ".[frames]" pyspark hypothesis pytest pytest-timeout
 	@touch $@
 
 clean:

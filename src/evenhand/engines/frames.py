@@ -1,4 +1,4 @@
-"""A frame of Daft's at the door: Delta, Iceberg, object stores, and whatever else Daft reads."""
+"""Frames whose rows are not in memory: Daft's, Spark's, and tables that are computed when they are asked."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 from evenhand._errors import UsageError
 from evenhand._files import foreign
 from evenhand._table import sound
-from evenhand.engines import Engine
-from evenhand.engines.local import Local
-from evenhand.engines.streamed import Streamed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +18,7 @@ BATCH = 1 << 17
 
 @dataclass(frozen=True, kw_only=True)
 class FramePart:
-    """All rows of a frame; every pass asks for them anew.
+    """All rows of a frame of Daft's; every pass asks for them anew.
 
     Args:
         frame: a daft.DataFrame.
@@ -41,6 +38,76 @@ class FramePart:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SparkPart:
+    """All rows of a frame of Spark's, which stay where Spark has them.
+
+    Args:
+        frame: a pyspark.sql.DataFrame.
+    """
+
+    frame: Any
+    rows: int = 0
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The first rows alone, to look at: the rest is summarised where it is."""
+        with foreign("a frame of Spark's", "unreadable-frame", "Spark cannot read the frame"):
+            first = self.frame.select(*[_quoted(name) for name in names]).limit(BATCH).toArrow()
+            for batch in first.to_batches():
+                yield sound(batch)
+
+    def __str__(self) -> str:
+        return "a frame of Spark's"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LazyPart:
+    """All rows of a table that is computed when it is asked; every pass asks anew.
+
+    Args:
+        frame: what narwhals takes for a lazy frame: a DuckDB relation, a LazyFrame of polars, ….
+    """
+
+    frame: Any
+    rows: int = 0
+
+    def names(self) -> list[str]:
+        """Its columns."""
+        import narwhals as nw
+
+        with foreign(str(self), "unreadable-frame", "the frame cannot be read"):
+            found: Any = nw.from_native(self.frame)
+            return list(found.collect_schema().names())
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Record batches of these columns, never all at once.
+
+        Raises:
+            UsageError: `engine` for a library that only hands over everything.
+        """
+        import narwhals as nw
+        import pyarrow as pa
+
+        with foreign(str(self), "unreadable-frame", "the frame cannot be read"):
+            asked: Any = nw.from_native(self.frame).select(*names).to_native()
+            if hasattr(asked, "collect_batches"):  # polars
+                for piece in asked.collect_batches(chunk_size=BATCH):
+                    yield from map(sound, piece.to_arrow().to_batches())
+            elif hasattr(asked, "__arrow_c_stream__"):
+                with pa.RecordBatchReader.from_stream(asked) as reader:
+                    yield from map(sound, reader)
+            else:
+                raise UsageError(
+                    "engine",
+                    "this library hands over a table whole, not a part at a time",
+                    given=type(self.frame).__module__.partition(".")[0],
+                    expected="a relation of DuckDB, a LazyFrame of polars 1.34 or later, or no engine=",
+                )
+
+    def __str__(self) -> str:
+        return f"a {type(self.frame).__name__}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class HeldPart:
     """Rows of a frame that a worker holds."""
 
@@ -56,33 +123,21 @@ class HeldPart:
         yield from self.table.select(list(names)).to_batches(max_chunksize=BATCH)
 
     def __str__(self) -> str:
-        return f"{self.rows} rows of a frame of Daft's"
+        return f"{self.rows} rows of a frame"
 
 
-def is_daft(data: Any) -> bool:
-    """Whether `data` is a frame of Daft's, which is not imported for the question."""
-    return type(data).__module__.partition(".")[0] == "daft" and hasattr(data, "to_arrow_iter")
+def library_of(data: Any) -> str:
+    """The package that a frame is of; nothing is imported for the question."""
+    return type(data).__module__.partition(".")[0]
 
 
-def streamed_frame(frame: Any, engine: Engine | None) -> Streamed:
-    """How to stream it.
+def is_lazy(data: Any) -> bool:
+    """Whether narwhals takes it for a table that is computed when it is asked."""
+    import narwhals as nw
 
-    Raises:
-        UsageError: `engine` for one that is not Daft's own.
-    """
-    from evenhand.engines.daft import Daft
+    return isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame)
 
-    if engine is not None and not isinstance(engine, Daft | Local):
-        raise UsageError(
-            "engine",
-            "a frame of Daft's is read by Daft, here or on the cluster that daft.set_runner_ray names",
-            given=type(engine).__name__.lower(),
-            expected='engine="daft"',
-        )
-    return Streamed(
-        name="a frame of Daft's",
-        columns=frame.column_names,
-        parts=[FramePart(frame=frame)],
-        engine=engine or Daft(),
-        only=True,
-    )
+
+def _quoted(name: str) -> str:
+    """A column's name for Spark, to which a dot means a field."""
+    return "`" + name.replace("`", "``") + "`"

@@ -28,7 +28,8 @@ class Streamed:
         parts: every row is in one. engine: where they are read.
         lacking: column → a file that has none of this name. clashing: column → two types, with their files.
         ranges: a column's lowest and highest value where the files state them, else None.
-        files: what they are read from. only: they cannot be held instead.
+        files: what they are read from. only: they cannot be held instead. any_order: rows, or partitions, may
+            come in another order in the next pass.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Streamed:
     ranges: Callable[[str], tuple[float, float] | None] = lambda _: None
     files: Sequence[str] = ()
     only: bool = False
+    any_order: bool = False
 
     def check(self, names: Sequence[str]) -> None:
         """DataError where a column is nowhere, in some of the files only, or of different types in them:

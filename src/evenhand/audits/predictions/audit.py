@@ -182,7 +182,8 @@ def audit_predictions(
         seed: seed of everything random.
         engine: where the rows are summarised: local, daft, ray or ray://host:port. Rows are read in passes of
             partitions, whatever their number, and every engine gives the same result; by default only what is
-            too large for memory is, in this process. See docs/explanation/scale.md.
+            too large for memory is, in this process. Frames of Daft's or Spark's need none, lazy
+            ones (DuckDB, polars) are read a part at a time by local. See docs/explanation/scale.md.
         progress: called with (rows read, 0) while a large file is streamed.
 
     Raises:

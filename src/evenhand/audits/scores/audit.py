@@ -75,7 +75,8 @@ def audit_scores(
         seed: seed of everything random.
         engine: where the rows are summarised: local, daft, ray or ray://host:port. Rows become sums for each
             combination of groups and units, and every engine gives the same result; by default only what is
-            too large for memory does, in this process. See docs/explanation/scale.md.
+            too large for memory does, in this process. Frames of Daft's or Spark's need none, lazy
+            ones (DuckDB, polars) are read a part at a time by local. See docs/explanation/scale.md.
 
     Raises:
         DataError: a file that cannot be read, a missing column, text instead of numbers.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from evenhand._labels import natural
 from evenhand._model import Factor, FloatArray, Folded, IntArray
 from evenhand._table import factor, numbers
 from evenhand.engines import Partition
@@ -169,15 +170,21 @@ class Cells:
         self.rows += other.rows
         return self
 
-    def factors(self) -> dict[str, Factor]:
-        """Every key, of the lines."""
+    def factors(self, *, any_order: bool) -> dict[str, Factor]:
+        """Every key, of the lines.
+
+        Args:
+            any_order: rows come in another order each time, so that levels are sorted; else they stand as
+                they appear.
+        """
         codes, found = self.settle().codes, {}
         for i, name in enumerate(self.how.keys):
             levels = tuple(self.levels[i])
-            if i not in self.ordered:
+            if i not in self.ordered and not any_order:
                 found[name] = Factor(codes[i], levels)
                 continue
-            order = sorted(range(len(levels)), key=lambda k: float(levels[k]))
+            by_size: Callable[[str], Any] = float if i in self.ordered else natural
+            order = sorted(range(len(levels)), key=lambda k: by_size(levels[k]))
             place = np.append(np.argsort(order), -1).astype(np.int32)
             found[name] = Factor(place[codes[i]], tuple(levels[k] for k in order))
         return found

@@ -144,7 +144,8 @@ def observations_of_sums(large: Streamed, roles: ScoreColumns, analysis: Analysi
             " is held",
             hint="name fewer or wider units (--unit), or audit a sample of the rows",
         )
-    lines, weight, folded, factors = cells.settle(), cells.weight(), cells.folded(), cells.factors()
+    lines, weight, folded = cells.settle(), cells.weight(), cells.folded()
+    factors = cells.factors(any_order=large.any_order)
     if not cells.rows:
         raise DataError("empty-file", "there are no rows", given=large.name)
     said = f"{cells.rows:,} rows were streamed, as {len(lines):,} combinations of groups, units and weight."
