@@ -79,21 +79,21 @@ def tokenise(texts: Iterable[str | None]) -> Tokens:
 
 def _words(chunk: Sequence[str | None]) -> tuple[list[str], IntArray]:
     """(the words of all texts, how many each text has). ASCII goes through one translate and one split."""
-    joined = _MARK.join([t or "" for t in chunk])
+    joined = _END.join([t or "" for t in chunk])
     if not joined.isascii() or joined.count(_END) != len(chunk) - 1:
         found = [_FIND(normal(t)) if t else [] for t in chunk]
         size = np.fromiter(map(len, found), dtype=np.int64, count=len(found))
         return list(itertools.chain.from_iterable(found)), size
-    words = joined.encode().translate(_ASCII).decode().split(" ")
-    marked = np.fromiter((w == _END for w in words), dtype=np.bool_, count=len(words))
-    kept = [w for w in words if w and w != _END]
-    filled = np.fromiter(map(bool, words), dtype=np.bool_, count=len(words)) & ~marked
-    text_of = np.cumsum(marked)[filled]
-    return kept, np.bincount(text_of, minlength=len(chunk)).astype(np.int64)
+    plain = joined.encode().translate(_ASCII)
+    letters = np.frombuffer(plain, dtype=np.uint8)
+    ends = letters == ord(_END)
+    gap = ends | (letters == ord(" "))
+    begins = np.append(True, gap[:-1]) & ~gap
+    size = np.bincount(np.cumsum(ends)[begins], minlength=len(chunk))
+    return plain.decode().split(), size.astype(np.int64)  # which splits at separators, too
 
 
 _END = "\x1e"  # the ASCII record separator
-_MARK = f" {_END} "
 _ASCII = bytes(
     ord(chr(b).lower()) if b < 128 and (chr(b).isalnum() or chr(b) == "_") else b if b == ord(_END) else 32
     for b in range(256)

@@ -146,13 +146,21 @@ def _kinds(tokens: Tokens, candidates: Sequence[int], tagger: Tagger) -> dict[in
         begin, end = int(first[code]), int(first[code + 1])
         spread = np.unique(np.linspace(begin, end - 1, CONTEXTS).astype(int))
         votes: Counter[str] = Counter()
-        for position in order[spread].tolist():
+        for left, position in zip(range(len(spread), 0, -1), order[spread].tolist(), strict=True):
+            if _decided(votes, left):
+                break
             row = int(np.searchsorted(tokens.starts, position, side="right")) - 1
             votes[_part(tagger, tokens.caption(row), position - int(tokens.starts[row]))] += 1
         best = max(votes, key=lambda k: votes[k])
         if best:
             kinds[code] = best
     return kinds
+
+
+def _decided(votes: Counter[str], left: int) -> bool:
+    """Whether no vote that is left can change who has most."""
+    most = [count for _, count in votes.most_common(2)]
+    return bool(most) and most[0] > left + (most[1] if len(most) > 1 else 0)
 
 
 def _part(tagger: Tagger, words: list[str], place: int) -> str:
