@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 import evenhand as eh
+from evenhand.measures.leakage import cross_fitted
 from evenhand.measures.predictability import guessed_items, mistaken, mistakes
 
 metrics = pytest.importorskip("sklearn.metrics")
@@ -180,3 +181,27 @@ def test_guessing_items_is_the_balanced_accuracy_of_scikit_learn() -> None:
     left = np.arange(n) != 17
     again = [metrics.balanced_accuracy_score(items[left, k], said[left, k]) for k in range(4)]
     assert (value - np.mean(again)) * (n - 1) == pytest.approx(moved[17], rel=0.05)
+
+
+def test_without_an_item_nothing_is_guessed_and_it_is_said() -> None:
+    """Three groups, no item with support: once a crash inside the attacker."""
+    people = [{"image_id": f"im{k}", "gender": "abc"[k % 3], "kite": 0} for k in range(300)]
+    result = eh.audit_amplification(
+        people, people, truth=people, groups="gender", items=["kite"], draws=100, leakage=True
+    )
+    assert "no-leakage" in [note.slug for note in result.notes]
+    assert not told(result)
+    assert (
+        cross_fitted(sparse.csr_matrix((6, 0)), np.array([0, 1, 2] * 2), folds=2).tolist()
+        == [[1 / 3] * 3] * 6
+    )
+
+
+def test_captions_that_say_nothing_else_have_no_interval_from_0_to_1() -> None:
+    """Nobody can guess from nothing: one half, and why there is no interval."""
+    rows = [{"image_id": f"im{k}", "caption": ("man", "woman")[k % 2]} for k in range(200)]
+    alone = told(eh.audit_amplification(rows, rows, items=["kite"], draws=100, leakage=True))[
+        "leakage of the outputs (λ_M)"
+    ]
+    assert (alone.value, alone.low, alone.high) == (0.5, None, None)
+    assert alone.why_not

@@ -90,6 +90,8 @@ def taught(
     """
     several, attacker = np.atleast_2d(groups), _attacker(classifier)
     out = np.zeros((len(several), tested.shape[0], int(groups.max()) + 1))
+    if not features.shape[1]:  # nothing to learn from
+        return np.full((*groups.shape[:-1], *out.shape[1:]), 1.0 / out.shape[-1])
     everything = np.ones_like(several, dtype=np.bool_)
     with _single_threaded():
         if classifier is None and _two_everywhere(several, everything):
@@ -125,6 +127,8 @@ def cross_fitted(
     """
     several, attacker = np.atleast_2d(groups), _attacker(classifier)
     out = np.zeros((*several.shape, int(groups.max()) + 1))
+    if not features.shape[1]:  # nothing to learn from
+        return np.full((*groups.shape, out.shape[-1]), 1.0 / out.shape[-1])
     alone = np.arange(several.shape[1]) if units is None else units
     places = np.stack([dealt_folds(true, alone, folds, seed) for true in several])
     taught_by = places[:, None, :] != np.arange(folds)[:, None]

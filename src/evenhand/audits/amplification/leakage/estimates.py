@@ -71,6 +71,9 @@ def add_leakage(prepared: Matched, attackers: Attackers, level: float, analysis:
         )
         return
     found = attacks(prepared, truth, outputs, people)
+    if not (prepared.items.names or by_words(prepared, found[0])):
+        analysis.note("no-leakage", "Leakage is guessed from items, and none has enough support.")
+        return
     fewest = found[0].tested[0].fewest
     if fewest < FEWEST:
         needed = f"{FEWEST} images of each group whose annotation names exactly one"
@@ -250,12 +253,15 @@ def _estimates(made: _Scores, attacked: LeakageDesign, attackers: Attackers, lev
                 made.right[:, side, s], made, groups, level, method, null if confident else None
             )
             beaten = _p_value(float(own.value or 0.0), null)
-            own = own.with_(p_value=beaten, low=max(own.low or 0.0, 0.0), high=min(own.high or 1.0, 1.0))
+            own = own.with_(p_value=beaten)
             items.append(_guesses(f"{short}{learnt}", own, whose, n, units))
     return items + _as_accurate(made, attacked, level, below, learnt, units)
 
 
 def _guesses(name: str, own: Inference, whose: str, n: int, units: dict[str, int]) -> Evidence:
+    """A share of right guesses, whose interval ends at 0 and 1."""
+    if own.low is not None and own.high is not None:
+        own = own.with_(low=max(own.low, 0.0), high=min(own.high, 1.0))
     item = difference(name, own, group=whose, reference="chance", n=n, units=units)
     return item.with_estimate(contrast="share guessed", statistic=None, df=None)
 
@@ -275,7 +281,7 @@ def _as_accurate(
     groups, n = attacked.groups, len(attacked.groups)
     method = f"people's labels with the outputs' mistakes, dealt anew for each of {len(made.right)} attackers"
     alone = _over_images(made.right[:, 2, 0], made, groups, level, f"{method}; class-balanced accuracy")
-    alone = alone.with_(p_value=None, low=max(alone.low or 0.0, 0.0), high=min(alone.high or 1.0, 1.0))
+    alone = alone.with_(p_value=None)
     gap = made.right[:, 0, 0] - made.right[:, 2, 0]
     both = _over_images(gap, made, groups, level, f"{method}; paired over images")
     both = allowing_for(both, units[made.unit], made.unit)
