@@ -10,6 +10,7 @@ from evenhand._errors import UsageError
 from evenhand.plans._agreeing import change_gender
 from evenhand.plans._edits import GENDERED, Edits, Rewrite, apply_edits
 from evenhand.plans._languages import Language, gender_of_set, language_of_code
+from evenhand.plans._naming import doubtful
 from evenhand.plans._pronouns import PronounSet, change_pronouns, pronoun_set, roles_of
 from evenhand.plans._titles import TITLES, called, change_titles, everyones_titles
 from evenhand.plans._words import Words, article, match_case, word_set, words_of
@@ -191,6 +192,8 @@ def replace_name(words: Words, old: str, new: str, edits: Edits, *, repair: bool
     left = re.search(rf"(?<![^\W_]){re.escape(old)}(?![^\W_])", _without(words.text, places), re.I)
     if left:
         edits.flag(f"'{left.group()}' in a compound or another spelling was kept")
+    if why := doubtful(words.text, places):
+        edits.flag(why)
     parts = old.split()
     if len(parts) > 1:
         rest = _without(words.text, places)

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand._errors import UsageError
 from evenhand._model import Factor
+from evenhand.plans._naming import doubtful
 from evenhand.plans._rewriting import name_places
 from evenhand.plans._slots import escape
 from evenhand.plans._words import word_set
@@ -123,4 +124,4 @@ def _name_slots(text: str, name: str) -> tuple[str | None, str]:
     whole = "".join(out) + escape(rest)
     if re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", whole, re.I):
         flag = flag or f"'{name}' in a compound or another spelling was kept"
-    return whole, flag
+    return whole, flag or doubtful(text, places)
