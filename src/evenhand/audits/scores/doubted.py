@@ -172,7 +172,7 @@ def note_doubt(chances: Mapping[str, NameChances], word: str, analysis: Analysis
         means = ", ".join(f"{row['mean chance']:.2f} {row['group']}" for row in rows)
         way = (
             " A verdict on mean scores is given where it holds with the names as they are listed and"
-            " corrected for these chances; other measures take them as they are listed."
+            " corrected for these chances; other measures, and intersections, take them as they are listed."
             if names.chances.whole
             else " The list does not say of which other groups they may be, so nothing is corrected: all"
             " of it is about the names as they are listed. See what --surer-than leaves of it."
