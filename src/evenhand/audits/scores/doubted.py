@@ -45,9 +45,11 @@ class Corrected:
         rows = np.logical_or.reduce([side.asked for side in self.sides])
         term = self.observations.units[self.names.unit].codes
         own, name = np.unique(term[rows], return_inverse=True)
-        others = [self.observations.units[u].codes[rows] for u in (*self._texts, "text")]
-        text = np.unique(np.stack(others), axis=1, return_inverse=True)[1]
-        return text.ravel(), name, own
+        text = np.zeros(len(name), dtype=np.int64)
+        for unit in dict.fromkeys((*self._texts, "text")):
+            codes = self.observations.units[unit].codes[rows]
+            text = np.unique(text * (int(codes.max(initial=0)) + 2) + codes + 1, return_inverse=True)[1]
+        return text, name, own
 
     @cached_property
     def _texts(self) -> tuple[str, ...]:
