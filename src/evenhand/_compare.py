@@ -22,7 +22,7 @@ from evenhand._estimate import Doubt, Evidence, Extremes, allowing, evidence, wi
 from evenhand._judge import judge, tolerance_of
 from evenhand._labels import Attribute, Label
 from evenhand._largest import largest, span_at
-from evenhand._model import Estimate, Span
+from evenhand._model import Estimate, Scalar, Span
 from evenhand.measures.row import ContrastName, Measure, null_of
 from evenhand.stats.interval import Inference
 from evenhand.stats.studentized import range_quantile, range_tail
@@ -261,6 +261,35 @@ def extremes_of(
     if len(lows) < len(pairs) or len(highs) < len(pairs):
         return Extremes(doubt=doubt)
     return Extremes(doubt=doubt, low=partial(infer, lows), high=partial(infer, highs))
+
+
+def either_way_rows(
+    claim: Claim[S], pairs: Sequence[Pair[S]], level: float, known: str
+) -> list[dict[str, Scalar]]:
+    """A claim about pairs whose groups are known by chances: as they stand, and corrected.
+
+    Args:
+        known: what the claim as it stands is called.
+    """
+    rows: list[dict[str, Scalar]] = []
+    for pair in pairs:
+        spread = None if claim.spread is None or claim.given is not None else claim.spread(*pair)
+        if spread is None or spread.low is None:
+            continue
+        plain, corrected = claim.infer(*pair, level), claim.infer(*spread.low, level)
+        row: dict[str, Scalar] = {
+            "measure": claim.name,
+            "group": str(pair[0].label),
+            "reference": str(pair[1].label),
+        }
+        row |= {known: plain.value, f"{known}, low": plain.low, f"{known}, high": plain.high}
+        row |= {
+            "corrected": corrected.value,
+            "corrected, low": corrected.low,
+            "corrected, high": corrected.high,
+        }
+        rows.append(row)
+    return rows
 
 
 def compare(

@@ -7,7 +7,7 @@ of claims asks for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -61,6 +61,19 @@ def by_chance(people: int) -> Doubt:
         " misclassification.",
         alone="Chances as weights",
         lost="that does not survive the correction for misclassification",
+    )
+
+
+def by_chance_of_names(names: int) -> Doubt:
+    """Names that are of each group by chances, and listed under one of them."""
+    return Doubt(
+        rows=names,
+        method="over names as they are listed and corrected for the chance that they are of another group",
+        none="names are of their groups by chances only",
+        held="Names are of their groups by chances only: this holds with the names as they are listed and"
+        " corrected for the chance that they are of another group.",
+        alone="The names as they are listed",
+        lost="that does not survive the correction for the chance that they are of another group",
     )
 
 
@@ -277,4 +290,23 @@ def allowing(made: Evidence, ends: Extremes, null: float) -> Evidence:
     told = nothing.with_estimate(
         low=whole.low, high=whole.high, p_value=whole.p_value, method=f"{e.method}; {ends.doubt.method}"
     )
-    return replace(told, interval=span)
+    slack = [f.detail.get("slack", (0.0, 0.0)) for f in (low(e.level), high(e.level))]
+    return replace(told, interval=span, inside=_inside(made, span, slack))
+
+
+def _inside(made: Evidence, whole: At, slack: Sequence[Span]) -> At | None:
+    """What must lie inside the tolerance where part of the data is missing as well."""
+    down, up = max(s[0] for s in slack), max(s[1] for s in slack)
+    own = made.inside
+    if own is None and max(down, up) <= 0:
+        return None
+    wide = _slackened(whole, (down, up))
+
+    def span(level: float) -> Span | None:
+        found = [own(level) if own is not None else None, wide(level)]
+        known = [each for each in found if each is not None]
+        if len(known) < 1 + (own is not None):
+            return None
+        return min(each[0] for each in known), max(each[1] for each in known)
+
+    return span

@@ -43,7 +43,7 @@ MOST_WIDE = 42
 """Functions with 7 parameters and more. It only goes down, but for doors: two for the tests of embeddings."""
 MOST_ANY = 61
 """Parameters of audits that are typed `Any`. It only goes down."""
-MOST_LINES = 24_140
+MOST_LINES = 24_400
 """Lines of `audits/` and `cli/` together. It only goes down, unless an audit is added or can do more."""
 
 

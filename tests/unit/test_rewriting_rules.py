@@ -70,6 +70,26 @@ def test_her_is_read_by_its_neighbours(before: str, after: str) -> None:
     assert eh.rewrite(before, pronouns="he", all_people=True).text == after
 
 
+SURELY = [
+    ("We hid her right there.", "We hid him right there."),
+    ("He glanced at her strange.", "He glanced at him strange."),
+    ("He glanced at her strange hat.", "He glanced at his strange hat."),
+    ("They stared at her odd, old shoes.", "They stared at his odd, old shoes."),
+    ("The shop billed her three hundred euros for it.", "The shop billed him three hundred euros for it."),
+    ("They fined her $500.", "They fined him $500."),
+    ("They sold her 20 books.", "They sold his 20 books."),
+    ("We wished her merry Christmas.", "We wished him merry Christmas."),
+    ("They treated her poorly, and she left.", "They treated him poorly, and he left."),
+    ("They treated her bad knee.", "They treated his bad knee."),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), SURELY)
+def test_her_without_a_noun_that_it_could_go_with_is_an_object(before: str, after: str) -> None:
+    """Sums of money, "right there", manners of looking and treating, wishes; and their like with a noun."""
+    assert eh.rewrite(before, pronouns="he", all_people=True).text == after
+
+
 @pytest.mark.parametrize(("before", "after"), THEY)
 def test_everybody_becomes_they_with_the_verbs_that_follow(before: str, after: str) -> None:
     """Questions, "he's done", slang, and contractions that a tokeniser has split."""

@@ -361,3 +361,15 @@ def test_a_placeholder_that_nothing_fills_is_told() -> None:
     )
     skipped = [note.text for note in found.notes if note.slug == "texts-skipped"]
     assert skipped == ["1 text left out: nothing fills the slot {who}."]
+
+
+def test_a_text_with_percent_signs_and_one_name_in_several_places_is_filled_alike() -> None:
+    """Rows that are joined from pieces, and those whose text has a "%" of its own, in part and as a whole."""
+    made = person_templates(["Arthur saw Arthur’s 5% and %s.", "Arthur saw Arthur's dog, Arthur."], "Arthur")
+    grid = made.grid("names/weat-gender")
+    n = len(grid) // 2
+    assert grid.render(0) == "John saw John’s 5% and %s."
+    assert grid.render(n + 1) == "Paul saw Paul's dog, Paul."
+    assert list(grid) == [grid.render(i) for i in range(len(grid))]
+    batches = [text for probes in grid.plan(batch=5) for text in probes.inputs]
+    assert batches == list(grid)

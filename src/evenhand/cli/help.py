@@ -15,7 +15,7 @@ GROUPS: Mapping[str, str] = {
     " probes option model trusted trust_pickle without parser test targets attributes query",
     "Who is compared": "groups reference strata intersections control continuous missing replace name"
     " pronouns language flagged reviewed rule attribute probabilities min_group person_column mode"
-    " strata_subject proxies",
+    " strata_subject surer_than proxies",
     "How it is judged": "tolerance tolerances primary level correction measures law quantiles threshold"
     " margin placebos holdout replicates draws suggest_threshold fail_on policy baseline frontier pinball"
     " classes item_tolerance permutations alternative",

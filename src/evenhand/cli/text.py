@@ -36,6 +36,10 @@ def text(
             " file. May be repeated."
         ),
     ] = ["names/freakonomics"],  # noqa: B006 - typer copies it
+    surer_than: Annotated[
+        float | None,
+        Option(help="Take only names whose chance to be of their group is larger, of lists that say it."),
+    ] = None,
     replace: Annotated[
         str | None, Option(help="The name in the texts that gives way to those of terms.")
     ] = None,

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.plans._agreement import CONJUNCTIONS, DETERMINERS, OBJECTS, PREPOSITIONS, SUBJECTS
+from evenhand.plans._collocations import is_surely_an_object
 from evenhand.plans._edits import Edits
 from evenhand.plans._roles import NUMBERS, is_determiner, noun_may_follow
 from evenhand.plans._verbs import (
@@ -267,11 +268,11 @@ def belongs(words: Words, i: int, edits: Edits) -> tuple[bool, float]:
     """Whether the "her" at word i belongs to a noun (her book) rather than being an object (saw her), and how
     sure that is.
 
-    The rules decide where no word follows in the phrase, and before numbers (the model takes "met her two
-    sons" for "gave her two"); elsewhere the model, which hears what they say. A chance from 0.03 to 0.97 is
-    flagged.
+    The rules decide where no word follows in the phrase, or none that "her" could go with, and before numbers
+    (the model takes "met her two sons" for "gave her two"); elsewhere the model, which hears what they say. A
+    chance from 0.03 to 0.97 is flagged.
     """
-    if not noun_may_follow(words, i):
+    if not noun_may_follow(words, i) or is_surely_an_object(words, i):
         return False, NO_WORD_FOLLOWS
     doubts = Edits()
     rule = is_determiner(words, i, doubts)

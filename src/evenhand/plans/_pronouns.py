@@ -120,7 +120,7 @@ def change_pronouns(
         everyone: whether "he" and "she" of other people change, too.
     """
     roles = roles_of(target)
-    places = [i for i, low in enumerate(words.low) if low in roles]
+    places = words.among(roles)
     if not places:
         return None
     either = "or" in words.low
@@ -261,8 +261,9 @@ def _change_one(
 ) -> None:
     """Changes one pronoun, and the verbs that agree with it."""
     was_plural = shipped_sets()[mine].plural if mine in shipped_sets() else mine == "they"
-    if any(r.startswith("contraction") for r in role):
-        _change_contraction(words, i, next(iter(role))[len("contraction") :], target, edits, was_plural)
+    first = next(iter(role))
+    if first.startswith("contraction"):  # which is all that such a word can be
+        _change_contraction(words, i, first[len("contraction") :], target, edits, was_plural)
         return
     sure = None
     if role == {"object", "determiner"}:
@@ -271,10 +272,16 @@ def _change_one(
     elif role == {"determiner", "possessive"}:
         chosen = "possessive" if stands_alone(words, i, edits) else "determiner"
     else:
-        chosen = next(r for r in FORMS if r in role)
+        chosen = _first(role)
     edits.word(words, i, target.form(chosen), "pronoun", sure=sure)
     if chosen == "subject" and was_plural != target.plural:
         agree(words, i, edits, plural=target.plural)
+
+
+@cache
+def _first(role: frozenset[str]) -> str:
+    """The first of the forms that a word can be."""
+    return next(r for r in FORMS if r in role)
 
 
 def _change_contraction(

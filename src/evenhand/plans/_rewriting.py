@@ -101,12 +101,17 @@ def _agreed(
 
 
 _TOKEN = re.compile(r"[^\W_]+")
+_LONG = 20_000
+"""Characters of which the first so many are looked at by themselves, since they mostly tell."""
 
 
 def says_nothing(text: str, target: PronounSet) -> bool:
     """Whether no pronoun, title or gendered noun can stand in the text, told without its words; where this is
     False they need not."""
-    return _telling(target).isdisjoint(_TOKEN.findall(text.lower()))
+    telling = _telling(target)
+    if len(text) > _LONG and not telling.isdisjoint(_TOKEN.findall(text[:_LONG].lower())):
+        return False
+    return telling.isdisjoint(_TOKEN.findall(text.lower()))
 
 
 @cache
@@ -283,11 +288,9 @@ def flag_gendered_nouns(words: Words, source: str | None, target: PronounSet, ed
     theirs = {low for low in set(words.low) if gendered.get(low.removesuffix("'s")) == source}
     if not theirs:
         return
-    for i, low in enumerate(words.low):
-        if low in theirs:
-            changed = (words.starts[i], words.ends[i]) in edits.spans
-            if changed or rank_in_a_name(words, i):
-                continue
+    for i in words.among(theirs):
+        changed = (words.starts[i], words.ends[i]) in edits.spans
+        if not changed and not rank_in_a_name(words, i):
             edits.flag(
                 f"'{words.words[i]}' is gendered and was kept: the person, or somebody else?", sure=GENDERED
             )

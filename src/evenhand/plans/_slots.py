@@ -272,7 +272,8 @@ def compile_template(
             slot, start, article = slots[ord(mark) - ord(SLOT_FIRST)]
             name = (slot, start, article, id(rows))
             if name not in cache:
-                cache[name] = filler.cased(slot, rows.numbers, start=start, article=article)
+                made_of = filler.cased(slot, rows.numbers, start=start, article=article)
+                cache[name] = cache.setdefault(("the same", made_of), made_of)
             columns.append(cache[name])
         blocks.append(
             Block(

@@ -38,7 +38,7 @@ def change_titles(
     """
     if TITLES.keys().isdisjoint(words.low):
         return
-    places = [i for i, low in enumerate(words.low) if low in TITLES]
+    places = words.among(TITLES)
     held = {i: _holder(words, i) for i in places if words.words[i][0].isupper()}
     if names is None:
         owners = {TITLES[words.low[i]] for i, holder in held.items() if holder}

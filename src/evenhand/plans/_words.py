@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate, chain
+from itertools import accumulate, chain, compress, count, repeat
+from operator import sub
 
 # Noncharacters of Unicode (never valid in interchanged text) stand for slots while a text is being rewritten.
 SLOT_FIRST, SLOT_LAST = "\ufdd0", "\ufdef"
@@ -65,6 +67,10 @@ class Words:
         """`low[i]`, or an empty string outside the text."""
         return self.low[i] if 0 <= i < len(self.low) else ""
 
+    def among(self, known: Container[str]) -> list[int]:
+        """The places of the words that, in lower case, are among those that are known."""
+        return list(compress(count(), map(known.__contains__, self.low)))
+
     def ends_sentence(self, i: int) -> bool:
         """Whether a sentence ends between word i and word i + 1."""
         if i + 1 >= len(self.words):
@@ -82,9 +88,12 @@ class Words:
     @cached_property
     def sentence(self) -> tuple[int, ...]:
         """The number of the sentence that each word stands in."""
-        gaps = self.gaps
-        ends = [gaps[i + 1] != " " and self.ends_sentence(i) for i in range(len(self.words) - 1)]
-        return tuple(accumulate(chain((0,), ends))) if self.words else ()
+        if not self.words:
+            return ()
+        between = enumerate(self.gaps[1:-1])
+        ends = [i + 1 for i, gap in between if gap not in _WITHIN and self.ends_sentence(i)]
+        lengths = map(sub, (*ends, len(self.words)), (0, *ends))
+        return tuple(chain.from_iterable(map(repeat, count(), lengths)))
 
     def inside_compound(self, i: int) -> bool:
         """Whether the word is part of something larger: she-he, @he, he/him, he_1, he.example."""
@@ -122,8 +131,13 @@ def _split(text: str) -> Words:
     words = tuple(pieces[1::2])
     low = tuple(map(str.lower, words))
     if loose or "’" in text or "ʼ" in text:
-        low = tuple([w.replace("’", "'").replace("ʼ", "'").replace(" ", "") for w in low])
+        low = tuple([w if w.isalnum() else _straight(w) for w in low])
     return Words(text, words, places[:-1:2], places[1::2], low, tuple(pieces[::2]))
+
+
+def _straight(low: str) -> str:
+    """With straight apostrophes, in one piece."""
+    return low.replace("’", "'").replace("ʼ", "'").replace(" ", "")
 
 
 _kept = lru_cache(maxsize=16)(_split)

@@ -48,6 +48,9 @@ class Block:
         if not self.columns:
             return repeat(self.wording % (), high - low)
         whole = low == 0 and high == len(self.rows)
+        if all(column is self.columns[0] for column in self.columns) and "%%" not in self.wording:
+            terms = self.columns[0] if whole else self.columns[0][low:high]
+            return map(str.join, terms, repeat(self.wording.split("%s")))
         columns = self.columns if whole else tuple(c[low:high] for c in self.columns)
         if len(columns) == 1:
             return map(self.wording.__mod__, columns[0])

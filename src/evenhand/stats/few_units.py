@@ -161,13 +161,14 @@ def hidden(means: Pair) -> float:
     return float(wide[0] ** 2 + wide[1] ** 2 - plain[0] ** 2 - plain[1] ** 2)
 
 
-def with_hidden(found: Inference, every: Iterable[Pair]) -> Inference:
+def with_hidden(found: Inference, every: Iterable[Pair], times: float = 1.0) -> Inference:
     """An inference whose interval allows for what few skewed units hide; p stays that of the plain test.
 
     Args:
         every: the means of the units of the two groups, of each dimension.
+        times: how many times the variance of the plain difference it is.
     """
-    extra = sum(hidden(means) for means in every)
+    extra = times * sum(hidden(means) for means in every)
     if extra <= 0 or not found.se or found.value is None:
         return found
     se, method = (found.se**2 + extra) ** 0.5, f"{found.method}; interval widened for skewed units"

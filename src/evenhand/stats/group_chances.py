@@ -29,6 +29,31 @@ MOST_COLLINEAR = 1e8
 """Condition number of the chances' products beyond which they do not tell the groups apart."""
 
 
+def contrast_weights(chances: FloatArray, weights: FloatArray, contrast: FloatArray) -> FloatArray | None:
+    """(n,) weights w of the rows' values whose sum is a contrast of the corrected means; None where the
+    chances do not determine it.
+
+    They are W·P·(P′WP)⁺·c. A contrast may be determined where its means are not: of names that all have the
+    same chance of some third group, that group's mean is not known, and does not matter to the difference.
+
+    Args:
+        chances: (n, k). weights: (n,) case weights. contrast: (k,) c, e.g. 1 and −1 for a difference.
+
+    >>> p = np.array([[0.8, 0.0, 0.2], [0.8, 0.0, 0.2], [0.0, 0.8, 0.2]])
+    >>> contrast_weights(p, np.ones(3), np.array([1.0, -1.0, 0.0])).round(3).tolist()
+    [0.625, 0.625, -1.25]
+    >>> contrast_weights(p, np.ones(3), np.array([1.0, 0.0, 0.0])) is None
+    True
+    """
+    weighted = chances * weights[:, None]
+    size, along = np.linalg.eigh(weighted.T @ chances)
+    told = size > max(float(size[-1]), 0.0) / MOST_COLLINEAR
+    if not told.any() or np.linalg.norm(contrast @ along[:, ~told]) > 1e-6 * np.linalg.norm(contrast):
+        return None
+    inverse = (along[:, told] / size[told]) @ along[:, told].T
+    return np.asarray(weighted @ inverse @ contrast, dtype=np.float64)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Chanced(Unlabelled):
     """Rows, each once for every group that it may be of.
@@ -71,14 +96,13 @@ class Chanced(Unlabelled):
         >>> (y @ made.corrected_weights).round(12).tolist()
         [0.6, 0.2]
         """
-        weighted = self.chances * self.weights[:, None]
-        there = weighted.sum(axis=0) > 0
-        products = (weighted.T @ self.chances)[np.ix_(there, there)]
-        if not there.any() or not np.linalg.cond(products) < MOST_COLLINEAR:
-            return None
-        found = np.zeros_like(self.chances)
-        found[:, there] = np.linalg.solve(products, weighted[:, there].T).T
-        return found
+        columns = []
+        for i in range(len(self.levels)):
+            own = contrast_weights(self.chances, self.weights, np.eye(len(self.levels))[i])
+            if own is None and self.chances[:, i].any():
+                return None
+            columns.append(np.zeros(self.n) if own is None else own)
+        return np.column_stack(columns) if self.chances.any() else None
 
     def corrected(
         self, level: str, other: str, rows: BoolArray | None = None

@@ -18,6 +18,7 @@ from evenhand._errors import EvenhandError, TermsError
 from evenhand._files import foreign
 from evenhand._model import Factor
 from evenhand.terms._parse import FORMS, Table, parse
+from evenhand.terms.chances import TermChances, with_chances
 
 __all__ = ["SHIPPED", "Kind", "Terms", "cross", "list_terms", "terms", "terms_from_rows"]
 
@@ -33,6 +34,8 @@ SHIPPED: Mapping[str, str] = {
     "names/weat-gender": "16 first names by gender (Caliskan et al. 2017)",
     "names/weat-age": "16 first names, of young and of old people (Caliskan et al. 2017)",
     "names/eec": "60 people, 40 names race × gender and 20 noun phrases (Kiritchenko & Mohammad 2018)",
+    "names/us-first": "193 US first names, race × gender, with the chance of each (Tzioumis 2018)",
+    "names/us-surnames": "400 US surnames by race, with the chance of each group (2010 Census)",
     **{
         f"identity/{c}": f"identity terms for {c.replace('_', ' ')}, noun and adjective forms"
         for c in IDENTITY
@@ -58,6 +61,7 @@ class Terms:
             terms ``adjective``, ``noun``, ``noun_plural``; forms beginning with ``seen_`` are found in texts
             but never written (alternatives separated by ``|``).
         source, licence: where the list is from and under which terms.
+        chances: group factor → how surely each term is of its group, where the list says so.
     """
 
     id: str
@@ -67,6 +71,7 @@ class Terms:
     forms: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     source: str = ""
     licence: str = ""
+    chances: Mapping[str, TermChances] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         lengths = {name: len(column) for part in (self.factors, self.forms) for name, column in part.items()}
@@ -119,7 +124,45 @@ class Terms:
             terms=tuple(self.terms[i] for i in index),
             factors={k: _trim(f[index]) for k, f in self.factors.items()},
             forms={k: tuple(column[i] for i in index) for k, column in self.forms.items()},
+            chances={k: c.take(index) for k, c in self.chances.items()},
         )
+
+    def surer_than(self, least: float, factors: Iterable[str] | None = None) -> Terms:
+        """The terms whose chance to be of the group they are listed in is larger, for every factor that has
+        chances.
+
+        Args:
+            least: from 0 up to, not including, 1. factors: those that count; all by default.
+
+        Raises:
+            TermsError: `surer-than`: no factor has chances, or no term is so sure.
+
+        >>> own = terms_from_rows(
+        ...     [{"name": n, "race": "white", "chance": c} for n, c in (("A", 0.9), ("B", 0.6))]
+        ... )
+        >>> own.surer_than(0.8).terms
+        ('A',)
+        """
+        if not 0 <= least < 1:
+            raise TermsError("surer-than", "A chance lies between 0 and 1.", given=least)
+        chosen = [c for f, c in self.chances.items() if factors is None or f in factors]
+        if not chosen:
+            raise TermsError(
+                "surer-than",
+                f"{self.id} does not say how surely its terms are of their groups.",
+                given=least,
+                expected="columns of chances, e.g. race:white and race:black, or race_chance",
+            )
+        keep = np.logical_and.reduce([np.isnan(c.own) | (c.own > least) for c in chosen])
+        if not keep.any():
+            most = max(float(np.nanmax(c.own)) for c in chosen)
+            raise TermsError(
+                "surer-than",
+                f"No term of {self.id} is so surely of its group.",
+                given=least,
+                expected=f"less than {most:g}",
+            )
+        return self.take(np.flatnonzero(keep))
 
     def level(self, factor: str, row: int) -> str | None:
         """The level of one row, None where missing or where there is no such factor."""
@@ -156,7 +199,8 @@ def terms(
     """A shipped list by its name, or a user's own CSV, TSV, TOML or JSON file.
 
     A file has one column named `term` (or `name`, `word`, `identity`, `pronoun`). Columns with the name of a
-    surface form (`noun`, `noun_plural`, `adjective`, `subject`, …) are forms, all other columns are groups.
+    surface form (`noun`, `noun_plural`, `adjective`, `subject`, …) are forms, columns such as `race:white`,
+    `p_white` or `race_chance` are chances (`evenhand.terms.chances`), all other columns are groups.
 
     Args:
         name: one of `list_terms()`, a path, or a `Terms` (returned as it is).
@@ -264,11 +308,14 @@ def _build(table: Table, *, id: str, kind: Kind | None) -> Terms:
                 expected=", ".join(FORMS["pronouns"]),
                 hint=f"missing: {', '.join(missing)}",
             )
+    listed = {f: Factor.of([x or None for x in table.rows[f]]) for f in table.factors}
+    factors, chances = with_chances(listed, table.chances, table.rows, names)
     return Terms(
         id=id,
         kind=kind,
         terms=names,
-        factors={f: Factor.of([x or None for x in table.rows[f]]) for f in table.factors},
+        factors=factors,
+        chances=chances,
         forms=forms,
         source=table.source,
         licence=table.licence,
@@ -311,6 +358,7 @@ def cross(first: Terms, second: Terms) -> Terms:
         kind=first.kind,
         terms=tuple(f"{x} × {y}" for x, y in zip(a.terms, b.terms, strict=True)),
         factors={**a.factors, **b.factors},
+        chances={**a.chances, **b.chances},
         forms={**b.forms, **a.forms},
         source=f"{first.source}; {second.source}",
         licence=f"{first.licence}; {second.licence}",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand._errors import TermsError
+from evenhand.terms.chances import Columns, chance_columns
 
 TERM_COLUMNS = ("term", "name", "word", "identity", "pronoun", "first_name", "pair")
 FORMS: Mapping[str, tuple[str, ...]] = {
@@ -23,13 +24,14 @@ ALL_FORMS = tuple(dict.fromkeys(f for forms in FORMS.values() for f in forms))
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Columns of one file: `rows` by column name; which column holds the terms, which the factors and the
-    forms."""
+    """Columns of one file: `rows` by column name; which column holds the terms, which the factors, the
+    forms and the chances of groups."""
 
     term: str
     factors: tuple[str, ...]
     forms: tuple[str, ...]
     rows: Mapping[str, list[str]]
+    chances: Columns
     kind: str | None = None
     source: str = ""
     licence: str = ""
@@ -137,12 +139,14 @@ def _table(records: Sequence[Mapping[str, Any]], *, head: Mapping[str, Any], nam
     factors = [
         c for c in columns if c != term and c not in forms and c.lower() not in ("rank", "source", "note")
     ]
+    chances = chance_columns(factors, rows, name)
     _refuse_duplicates(rows, term=term, name=name)
     return Table(
         term=term,
-        factors=tuple(factors),
+        factors=tuple(c for c in factors if c not in chances.all),
         forms=tuple(forms),
         rows=rows,
+        chances=chances,
         kind=_text(head, "kind"),
         source=_text(head, "source") or f"the user's file {name}",
         licence=_text(head, "licence") or "",

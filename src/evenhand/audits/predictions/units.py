@@ -14,13 +14,10 @@ from evenhand._model import Factor, FloatArray
 from evenhand._recurring import copied, identified
 from evenhand.audits.predictions.roles import Named, Roles, chance_of
 from evenhand.audits.predictions.rows import Rows
+from evenhand.terms.chances import NEAR_ONE
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-NEAR_ONE = 0.02
-"""How far the chances of a row may be from adding up to 1, by the digits that they are given with."""
 
 
 def in_units(rows: Rows, name: str | None, analysis: Analysis) -> Rows:

@@ -24,6 +24,7 @@ from evenhand._judge import judge
 from evenhand._labels import OTHERS, Label
 from evenhand._largest import largest
 from evenhand._model import Estimate, Finding, Observations
+from evenhand.audits.scores.doubted import corrected_of, either_way, show_either_way
 from evenhand.audits.scores.gaps import Gap, gap_of, pooled_error
 from evenhand.audits.scores.interaction import add_interactions
 from evenhand.audits.scores.shared import add_shared
@@ -47,12 +48,17 @@ def mean_claim(
     The gap of two labels is computed once, so a claim is about one set of rows: `sides` and parts of them.
     """
     pooled = pooled_error(observations, asked, sides, over)
-    known: dict[tuple[Label, Label], Gap] = {}
+    doubted = corrected_of(observations, asked, sides, over)
+    known: dict[tuple[Label, Label, bool], Gap] = {}
 
     def infer(a: Side, b: Side, level: float) -> Inference:
-        key = a.label, b.label
+        key = a.label, b.label, a.corrected
         if key not in known:
-            known[key] = gap_of(observations, asked, tuple(over), a, b, pooled)
+            known[key] = (
+                doubted.gap(a, b)
+                if doubted is not None and a.corrected
+                else gap_of(observations, asked, tuple(over), a, b, pooled)
+            )
         return known[key].at(level)
 
     return Claim(
@@ -63,6 +69,7 @@ def mean_claim(
         rests_on=partial(_rests_on, observations, asked, over),
         primary=True,
         widest=MEAN_SCORE.widest,
+        spread=None if doubted is None else partial(either_way, doubted),
     )
 
 
@@ -108,6 +115,7 @@ def compare_groups(
         one_way, bounds = asked.declared.alternative, asked.declared.one_sided(asked.tolerance)
         items = _said_once([directed(evidence_of(claim, a, b, level=level), one_way) for a, b in pairs])
         found[attribute] = items
+        show_either_way(claim, pairs, attribute, level, analysis)
         add_shared(analysis.shared, observations, asked, over, items)
         if len(sides) > 2 and attribute not in asked.declared.reference:
             primary = widest_of(sides, claim, level=level) or items[:1]

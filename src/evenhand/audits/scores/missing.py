@@ -30,7 +30,7 @@ def add_missing(observations: Observations, asked: Question, analysis: Analysis)
         if len(sides) < 2 or not any(shares):
             continue
         table = _with_share(observations, (~np.isfinite(score)).astype(float))
-        own = replace(asked, score=SHARE, tolerance=MISSING_TOLERANCE)
+        own = replace(asked, score=SHARE, tolerance=MISSING_TOLERANCE, chances={})
         noted = Analysis()  # what is noted here was noted with the claims
         claim = mean_claim(table, own, sides, samples_of(table, own, sides, noted, attribute))
         claim = replace(claim, name=f"share of {asked.score} missing", rests_on=None)

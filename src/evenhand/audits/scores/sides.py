@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,9 +10,30 @@ import numpy as np
 from evenhand._declared import Declared
 from evenhand._labels import Label, grouping_among
 from evenhand._model import BoolArray, FloatArray, IntArray, Observations, Span
+from evenhand.terms.chances import TermChances
 
 LABEL = "(true label)"
 """The column with the true label of each row, 0 or 1; written so that no score has its name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NameChances:
+    """The chances of the names of one attribute.
+
+    Args:
+        unit: the names, among the units. chances: of the listed names. row: name → its row of them.
+        listed: group → rows of the names that are listed in it.
+    """
+
+    unit: str
+    chances: TermChances
+    row: Mapping[str, int]
+    listed: Mapping[str, Sequence[int]]
+
+    @property
+    def sure(self) -> bool:
+        """Whether every name is surely of its group."""
+        return not bool((self.chances.own < 1.0).any())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +50,7 @@ class Question:
         counts_missing: whether rows without a score are replies that failed; not where the run stopped early.
         threshold: score from which a reply counts as positive, for measures of label changes. classes: the
             scores of all classes, of which the largest is a reply's label.
+        chances: attribute → how surely names are of its groups, where a list says so.
     """
 
     score: str
@@ -41,6 +63,7 @@ class Question:
     counts_missing: bool = True
     threshold: float | None = None
     classes: Sequence[str] = ()
+    chances: Mapping[str, NameChances] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,7 +73,7 @@ class Side:
     Args:
         rows: that it counts. parts: the groups that it joins, where it joins several.
         asked: its rows whether or not they have a score. count: how many rows each of them stands for; None
-            for one.
+            for one. corrected: whether its names are to be corrected for the chance of another group.
     """
 
     label: Label
@@ -58,6 +81,7 @@ class Side:
     asked: BoolArray
     parts: tuple[Label, ...] = ()
     count: IntArray | None = None
+    corrected: bool = False
 
     @property
     def n(self) -> int:

@@ -51,6 +51,7 @@ def audit_text(
     terms: str | os.PathLike[str] | Terms | Sequence[str | os.PathLike[str] | Terms],
     groups: str | Sequence[str] | None = None,
     reference: str | Mapping[str, str] | None = None,
+    surer_than: float | None = None,
     replace: str | None = None,
     person_column: str | None = None,
     mode: Mode = "swap",
@@ -100,6 +101,7 @@ def audit_text(
         groups: which attributes of the terms to compare; all by default. Each is a family of claims.
             ``race*gender`` also compares their intersections: each pair that differs in one of the two.
         reference: the group that the others are held against; all pairs by default.
+        surer_than: take only names whose chance to be of their group is larger, of lists that say it.
         replace: the name in the texts that gives way to those of `terms`. Pronouns follow.
         person_column: column with the name of the person in each text, where it is not the same in all. The
             first name gives way, the surname stays.

@@ -13,11 +13,12 @@ from evenhand._estimate import Evidence
 from evenhand._model import Factor, Observations, Scalar
 from evenhand._run import Asked
 from evenhand._units import path_of, samples_among
+from evenhand.audits.scores.doubted import note_doubt
 from evenhand.audits.scores.measures import checked_classes
 from evenhand.audits.scores.scale import tolerance_for
 from evenhand.audits.scores.sections import add_sections
 from evenhand.audits.scores.sides import LABEL, Question
-from evenhand.audits.text.designs import Design
+from evenhand.audits.text.designs import Design, chances_of
 from evenhand.audits.text.flagged import flagged_exhibit, without_flagged
 
 
@@ -194,9 +195,11 @@ def compare_parts(
             attributes=attributes,
             samples=(*asked.samples, "term") if part.sampled else asked.samples,
             nested="term" if part.sampled else None,
+            chances=chances_of(part),
             strata=strata,
             declared=replace(asked.declared, reference=named, words=words),
         )
+        note_doubt(question.chances, part.word, analysis)
         evidence |= add_sections(observations, question, analysis, part=part.name)
         doubtful += without_flagged(observations, question, evidence, part.name)
         if not part.sampled:

@@ -14,6 +14,7 @@ import numpy as np
 from evenhand._errors import UsageError
 from evenhand._labels import attributes_of, crossed
 from evenhand._model import Factor, Plan, Probes
+from evenhand.audits.scores.sides import NameChances
 from evenhand.audits.text.parts import REST, Part, Wanted, civil_parts, parts_of, with_or_without_flags
 from evenhand.audits.text.review import reviewed
 from evenhand.audits.text.sources import CivilComments, source_of
@@ -97,6 +98,19 @@ class Design:
             yield from part.grid
 
 
+def chances_of(part: Part) -> dict[str, NameChances]:
+    """Attribute → how surely the names of a part are of its groups, where their list says so."""
+    terms, found = part.grid.terms, {}
+    row = {term: i for i, term in enumerate(terms.terms)}
+    for factor, attribute in part.attributes.items() if part.sampled else ():
+        if factor in terms.chances:
+            own = terms.factors[factor]
+            listed = {level: np.flatnonzero(own.is_level(level)).tolist() for level in own.levels}
+            chances = terms.chances[factor]
+            found[attribute] = NameChances(unit="term", chances=chances, row=row, listed=listed)
+    return found
+
+
 def design(source: Texts | Templates | CivilComments, terms: TermsGiven, wanted: Wanted) -> Design:
     """The grids that these texts and terms make.
 
@@ -110,6 +124,9 @@ def design(source: Texts | Templates | CivilComments, terms: TermsGiven, wanted:
     groups = wanted.groups
     lists = [terms] if isinstance(terms, str | os.PathLike | Terms) else list(terms)
     chosen = [item if isinstance(item, Terms) else load_terms(item) for item in lists]
+    if wanted.surer_than is not None:
+        least, doubted = wanted.surer_than, any(item.chances for item in chosen)
+        chosen = [item if doubted and not item.chances else item.surer_than(least) for item in chosen]
     if groups is not None:
         named = attributes_of(groups, {name for item in chosen for name in item.factors})
         chosen, groups = [_with_crossings(item, named) for item in chosen], list(named)

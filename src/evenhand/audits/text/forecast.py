@@ -9,8 +9,9 @@ import numpy as np
 
 from evenhand._design import MOST_GROUPS, Chances, design
 from evenhand._model import IntArray
+from evenhand.audits.scores.doubted import stretch_of
 from evenhand.audits.scores.scale import SHARE_TOLERANCE
-from evenhand.audits.text.designs import Design, design_of
+from evenhand.audits.text.designs import Design, chances_of, design_of
 from evenhand.audits.text.parts import Part
 from evenhand.subjects.batch_job import IN_BATCHES, PRICE_SHARE
 
@@ -110,6 +111,11 @@ def _power(made: Design, sds: Sequence[float] | None, arguments: Mapping[str, An
         shown = "".join(f"{gap:<12.3f}" if gap is not None else f"{'–':<12}" for gap in gaps)
         lines.append(f"{label[:12]:<13}{shown}({_said(part, sizes)})")
         chances += [f"{label}: {told[sd]!r}" for sd in sds or GUESSES[1:2]]
+    for part in made.parts:
+        for label, names in chances_of(part).items():
+            if (times := stretch_of(names)) is not None:
+                said = f"{part.word}s are of their groups by chances: the gap between groups has to be"
+                chances.append(f"{label}: {said} {times:.2f} times those above")
     return [*lines, *chances]
 
 

@@ -65,6 +65,7 @@ class Wanted:
         reviewed: the sheet in which a person said what becomes of versions.
         sample: how many of the texts that can be used are.
         language: of the texts.
+        surer_than: chance above which a name is taken.
     """
 
     groups: Sequence[str] | None = None
@@ -76,6 +77,7 @@ class Wanted:
     reviewed: str | os.PathLike[str] | None = None
     sample: Sample = EVERY
     language: str = "en"
+    surer_than: float | None = None
 
     def name_in(self, source: Texts) -> str | list[str | None] | None:
         """The name that gives way in these texts, or one for each.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand._analysis import Analysis
-from evenhand._compare import Claim
+from evenhand._compare import Claim, either_way_rows
 from evenhand._declared import Declared
 from evenhand._labels import Attribute
 from evenhand._model import Exhibit, FloatArray, Scalar
@@ -92,26 +92,7 @@ def _either_way(
     level: float,
 ) -> None:
     """Every claim with chances of groups as weights, and corrected for misclassification."""
-    rows: list[dict[str, Scalar]] = []
-    for measure, claim in claims:
-        for pair in pairs:
-            spread = None if claim.spread is None or claim.given is not None else claim.spread(*pair)
-            if spread is None or spread.low is None:
-                continue
-            weighted, corrected = claim.infer(*pair, level), claim.infer(*spread.low, level)
-            rows.append(
-                {
-                    "measure": measure.name,
-                    "group": str(pair[0].label),
-                    "reference": str(pair[1].label),
-                    "as weights": weighted.value,
-                    "as weights, low": weighted.low,
-                    "as weights, high": weighted.high,
-                    "corrected": corrected.value,
-                    "corrected, low": corrected.low,
-                    "corrected, high": corrected.high,
-                }
-            )
+    rows = [row for _, claim in claims for row in either_way_rows(claim, pairs, level, "as weights")]
     if rows:
         analysis.exhibits[f"chances of {attribute}"] = Exhibit.of(
             f"{attribute} known by chances: the claims either way",
