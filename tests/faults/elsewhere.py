@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pickle
 import signal
@@ -146,6 +147,16 @@ class Away(Local):
 
     def __init__(self, **change: Any) -> None:
         self.change = change or {"machine": "another"}
+        self.letters: list[str] = []
+
+    def post(self, answer: Callable[[bytes], bytes]) -> contextlib.AbstractContextManager[Any]:
+        """What was asked for is noted."""
+
+        def noted(letter: bytes) -> bytes:
+            self.letters.append(json.loads(letter)["operation"])
+            return answer(letter)
+
+        return super().post(noted)
 
     def map(self, work: Any, parts: Sequence[Any], progress: Any = None) -> Iterator[Any]:
         work = replace(work, home=replace(work.home, **self.change))
