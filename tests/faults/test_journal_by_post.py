@@ -16,6 +16,7 @@ import pytest
 from elsewhere import Away, Machines
 from hypothesis import given
 from hypothesis import strategies as st
+from service_double import Double, running
 
 import evenhand as eh
 from evenhand._addresses import keys_of
@@ -25,8 +26,8 @@ from evenhand._store import Bill, Journal
 from evenhand.audits.text import asking
 from evenhand.engines.local import Local
 from evenhand.engines.mailbox import Mailbox
+from evenhand.subjects import ByName, letters, subject
 from evenhand.subjects import clerk as clerk_module
-from evenhand.subjects import letters, subject
 from evenhand.subjects.by_post import ByPost
 from evenhand.subjects.clerk import OPERATIONS, Clerk
 
@@ -147,6 +148,27 @@ def test_whoever_does_not_see_the_journal_writes_to_who_keeps_it(
     assert len(content(tmp_path / "journal.sqlite")["replies"]) == len(asked(tmp_path)) == 112
     assert engine.letters.count("put") >= 20
     assert (other.read_bytes() if other.exists() else None) == before
+
+
+def test_a_service_keeps_its_rate_and_its_answers_by_letters(
+    tmp_path: Path, by: Callable[[Any], None]
+) -> None:
+    """It asks for its turn from another thread than that which tells what arrived; raw answers travel with their scores."""
+    with running(Double(latency=0.01)) as double:
+        options = {"url": double.url, "scores": "$.results[*].score", "batch": 2, "rate": 2_000.0}
+        given = ByName(name="http", options=options)
+        found = []
+        for name in ("one", "away"):
+            engine = Away()
+            by(engine)
+            call = {"journal": tmp_path / f"{name}.sqlite", "budget": 1_000, "batch_size": 40}
+            found.append(plain(audit(given, **call, **({"engine": "local"} if name == "away" else {}))))
+        assert found[0] == found[1]
+        assert set(double.billed.values()) == {2}
+        assert engine.letters.count("turn") >= 56
+        with Journal(tmp_path / "away.sqlite") as journal:
+            assert all(row["answer"] for row in journal.shown(failed=False, limit=10))
+    assert content(tmp_path / "away.sqlite") == content(tmp_path / "one.sqlite")
 
 
 def test_a_share_of_one_batch_is_two_letters(model: str, tmp_path: Path, by: Callable[[Any], None]) -> None:
