@@ -91,6 +91,16 @@ class Leases:
             answered: which of them have a reply by now; those are nobody's to ask.
         """
         name = uuid.uuid4().hex
+        free = self.take(name, keys, answered)
+        try:
+            yield free
+        finally:
+            self.leave(name)
+
+    def take(
+        self, name: str, keys: Sequence[bytes], answered: Callable[[Sequence[bytes]], set[bytes]]
+    ) -> list[int]:
+        """Begin a claim of this name; see `claim`. `leave` ends it."""
         with self._file.writing(durable=False) as connection:
             holder = self._present(connection)
             taken = _taken(connection) | answered(keys)
@@ -100,12 +110,15 @@ class Leases:
                 connection.execute(
                     "INSERT INTO claims VALUES (?, ?, ?, ?)", (name, holder, blob, time.time())
                 )
-        self._claimed.add(name)
-        try:
-            yield free
-        finally:
+        if free:
+            self._claimed.add(name)
+        return free
+
+    def leave(self, name: str) -> None:
+        """End a claim."""
+        if name in self._claimed:
             self._claimed.discard(name)
-            if free and not self._file.closed:
+            if not self._file.closed:
                 with self._file.writing(durable=False) as connection:
                     connection.execute("DELETE FROM claims WHERE id = ?", (name,))
 

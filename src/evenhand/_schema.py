@@ -96,6 +96,7 @@ class JournalFile:
             sqlite3.Connection
         ] = []  # of before a fork: to close it here would harm the parent
         self._durable = True
+        self.writes = 0
         self.closed = False
         self._open()
         _OPENED.add(self)

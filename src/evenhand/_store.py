@@ -8,24 +8,24 @@ batch, WAL and ``synchronous=FULL``: a row that was acknowledged survives ``kill
 
 from __future__ import annotations
 
-import hashlib
+import copy
 import json
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from evenhand._addresses import keys_of, text_of
 from evenhand._answers import packed
 from evenhand._contents import held, pruned, sampled, shown, told_of
-from evenhand._errors import JournalError
 from evenhand._jobs import Jobs
 from evenhand._leases import Leases
 from evenhand._model import BoolArray, FloatArray, IntArray, Replies
@@ -37,25 +37,6 @@ Row: TypeAlias = tuple[bytes, int, bytes, int]
 _CHUNK = 500  # keys in one SELECT; SQLite's default limit of variables is far above
 
 
-def _text_of(value: Any) -> str:
-    """The input as text. Anything but a string is canonical JSON behind a NUL, so that 1 and "1" differ."""
-    if isinstance(value, str):
-        return value
-    return "\0" + json.dumps(value, sort_keys=True, default=_plain, ensure_ascii=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    raise JournalError(
-        "journal-input",
-        "this input cannot be kept in a journal",
-        given=type(value).__name__,
-        expected="text, or values that JSON can hold",
-        hint="run with journal=None (--no-cache)",
-    )
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Known:
     """What a journal knows of a batch.
@@ -64,12 +45,14 @@ class Known:
         scores: name → (n,), NaN where missing. missing: which rows have no score (n,).
         arrivals: which arrival each row came in (n,), -1 where missing.
         reasons: row → why what arrived earlier gives no score.
+        stamp: of the journal before it was looked at; see `Journal.stamp`.
     """
 
     scores: dict[str, FloatArray]
     missing: BoolArray
     arrivals: IntArray
     reasons: dict[int, str] = field(default_factory=dict)
+    stamp: tuple[int, int] = (-1, -1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +87,7 @@ class Journal:
         self._shapes: dict[tuple[str, str, tuple[str, ...]], int] = {}
         self._named: dict[int, tuple[str, tuple[str, ...]]] = {}
         self._runs: dict[str, int] = {}
-        self._writes = 0
+        self._visits = False
         self.beginning = threading.RLock()
         self._file = JournalFile(self.path)
         self.leases = Leases(self._file)
@@ -128,7 +111,15 @@ class Journal:
     def close(self) -> None:
         """Close the file; what was put is on disk already."""
         self.leases.close()
-        self._file.close()
+        if not self._visits:
+            self._file.close()
+
+    def visitor(self) -> Journal:
+        """Another holder on the same open file: what it claims and holds is its own, and ends when it is
+        closed."""
+        made = copy.copy(self)
+        made.leases, made._visits = Leases(self._file), True
+        return made
 
     def get(self, subject_id: str, inputs: Sequence[Any], *, repeat: int = 0) -> dict[int, dict[str, float]]:
         """The replies that are known: row → scores, for those of `inputs` that were answered before."""
@@ -152,9 +143,15 @@ class Journal:
                 otherwise are read again from what arrived, once, and are missing where nothing was kept.
             read: reads an answer that arrived.
         """
-        keys = keys_of(subject_id, inputs, repeat)
+        return self.known(subject_id, keys_of(subject_id, inputs, repeat), reading, read)
+
+    def known(
+        self, subject_id: str, keys: Sequence[bytes], reading: str | None = None, read: Read | None = None
+    ) -> Known:
+        """What is known of these keys; see `fetch`."""
         with self._file.reading() as connection:
-            known = self._gathered(keys, reading)
+            stamp = self.stamp()
+            known = replace(self._gathered(keys, reading), stamp=stamp)
             if reading is None or read is None or not known.missing.any():
                 return known
             if not rereadable(connection, subject_id, reading):
@@ -166,7 +163,7 @@ class Journal:
         found = self._gathered(keys, reading)
         left = np.flatnonzero(found.missing).tolist()
         reasons = {row: again[keys[row]] for row in left if again.get(keys[row])}
-        return Known(scores=found.scores, missing=found.missing, arrivals=found.arrivals, reasons=reasons)
+        return replace(found, reasons=reasons, stamp=stamp)
 
     def put(
         self,
@@ -202,7 +199,7 @@ class Journal:
             )
             connection.executemany(
                 "INSERT INTO inputs (key, repeat, input) VALUES (?, ?, ?)",
-                [(keys[row], repeat, _text_of(inputs[row])) for row in arrived],
+                [(keys[row], repeat, text_of(inputs[row])) for row in arrived],
             )
             connection.executemany(
                 "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -212,7 +209,7 @@ class Journal:
                         subject_id,
                         reading,
                         repeat,
-                        _text_of(inputs[r]),
+                        text_of(inputs[r]),
                         str(why),
                         arrival,
                         places.get(r),
@@ -226,7 +223,7 @@ class Journal:
             sent, received = sum(a.sent for a in answers), sum(a.received for a in answers)
             if sent or received:
                 self.leases.count(connection, subject_id, sent, received)
-        self._writes += 1
+            self._file.writes += 1
         if arrived:  # only now: a transaction that was interrupted wrote none
             self._shapes[subject_id, reading, names] = shape
 
@@ -238,7 +235,7 @@ class Journal:
     def stamp(self) -> tuple[int, int]:
         """Changes with every reply that is written, by whomever: what was missing may be there then."""
         with self._file.reading() as connection:
-            return self._writes, int(connection.execute("PRAGMA data_version").fetchone()[0])
+            return self._file.writes, int(connection.execute("PRAGMA data_version").fetchone()[0])
 
     def latest(self) -> int:
         """The number of the last arrival, by whomever; 0 before the first."""
@@ -253,6 +250,17 @@ class Journal:
     def answered(self, keys: Sequence[bytes], reading: str) -> set[bytes]:
         """Those of the keys that have a reply of this reading."""
         return {key for key, hit in self._lookup(keys).items() if self._name_of(hit[1])[0] == reading}
+
+    def since(self, stamp: tuple[int, int], reading: str) -> Callable[[Sequence[bytes]], set[bytes]]:
+        """What finds those of some keys that were answered since a look at that stamp."""
+        return lambda keys: self.answered(keys, reading) if self.stamp() != stamp else set()
+
+    def claim(
+        self, keys: Sequence[bytes], reading: str, stamp: tuple[int, int]
+    ) -> AbstractContextManager[list[int]]:
+        """Positions of the keys that are ours to ask while this is open: nobody else asks them, and nobody
+        answered them since the look at that stamp."""
+        return self.leases.claim(keys, self.since(stamp, reading))
 
     def first_and_last(self, arrivals: IntArray) -> tuple[float, float] | None:
         """When the first and the last of these arrivals came (seconds since 1970)."""
@@ -427,15 +435,3 @@ class Journal:
 def opened(journal: str | os.PathLike[str] | Journal | None) -> AbstractContextManager[Journal | None]:
     """The journal of a path, which is closed again; what is open already, or none, as it is."""
     return Journal(journal) if isinstance(journal, str | os.PathLike) else nullcontext(journal)
-
-
-def keys_of(subject_id: str, inputs: Sequence[Any], repeat: int) -> list[bytes]:
-    """The addresses of replies."""
-    head = hashlib.blake2b(f"{subject_id}\0{repeat}\0".encode(), digest_size=16)
-    keys = []
-    for value in inputs:
-        digest = head.copy()
-        text = value if type(value) is str else _text_of(value)
-        digest.update(text.encode("utf-8", "surrogatepass"))
-        keys.append(digest.digest())
-    return keys

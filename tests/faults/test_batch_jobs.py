@@ -205,7 +205,7 @@ def test_a_killed_run_picks_up_its_job(kind: str, dies: str, vendor: Vendor, tmp
 
 def test_a_job_that_was_never_made_is_sent_by_the_next_run(vendor: Vendor, tmp_path: Path) -> None:
     """Entered, and then the process was gone before anything was sent."""
-    from evenhand._store import keys_of
+    from evenhand._addresses import keys_of
 
     for kind in KINDS:
         with Journal(tmp_path / f"{kind}.sqlite") as journal:
@@ -216,7 +216,7 @@ def test_a_job_that_was_never_made_is_sent_by_the_next_run(vendor: Vendor, tmp_p
 
 def test_a_job_that_the_vendor_has_deleted_is_told(vendor: Vendor, tmp_path: Path) -> None:
     """Results are kept for a month; what was in it is asked by the run after."""
-    from evenhand._store import keys_of
+    from evenhand._addresses import keys_of
 
     with Journal(tmp_path / "j.sqlite") as journal:
         one = model("openai", vendor).id

@@ -408,7 +408,7 @@ def test_a_journal_of_version_1_is_read_and_a_copy_is_kept(
     """Its replies answer, with their dates; the file as it was stands beside it, as private as it."""
     import struct
 
-    from evenhand._store import keys_of
+    from evenhand._addresses import keys_of
 
     path = tmp_path / "j.sqlite"
     old = sqlite3.connect(path)

@@ -160,7 +160,10 @@ def test_the_command_line_reaches_a_cluster_by_its_address(cluster: Any, model: 
     for engine in ("local", cluster.client):
         out = tmp_path / engine.partition(":")[0]
         options = ["--engine", engine, "--tolerance", "0.1", "--out", str(out)]
-        done = subprocess.run([*call, *options], capture_output=True, text=True, check=False, timeout=240)
+        for _ in range(3):  # Ray begins a server for each client, on a busy machine not always in its time
+            done = subprocess.run([*call, *options], capture_output=True, text=True, check=False, timeout=240)
+            if "Initialization failure from server" not in done.stderr:
+                break
         assert done.returncode == 0, done.stderr
         found.append(plain(eh.Result.from_json(out / "result.json")))
     assert found[0] == found[1]

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenhand._addresses import keys_of
 from evenhand._errors import JournalError
 from evenhand._model import Arrived, Replies
-from evenhand._store import Journal, keys_of
+from evenhand._store import Journal
 from evenhand.subjects import Cached, from_callable
 
 
@@ -188,7 +189,7 @@ def test_a_batch_whose_writing_was_interrupted_can_be_written_again(
 
     with Journal(tmp_path / "j.sqlite") as journal:
         with monkeypatch.context() as patched:
-            patched.setattr("evenhand._store._text_of", interrupted)
+            patched.setattr("evenhand._store.text_of", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 journal.put("m", ["a"], replies(0.25))
         journal.put("m", ["a"], replies(0.25))

@@ -9,7 +9,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -54,7 +53,7 @@ sys.stdout.buffer.write(attempt(*pickle.load(sys.stdin.buffer)))
 """
 
 
-class Sent:
+class Sent(Local):
     """As on other machines: everything is sent, and made in any order."""
 
     def map(self, work: Any, parts: Sequence[Any], progress: Any = None) -> Iterator[Any]:
@@ -63,7 +62,7 @@ class Sent:
         yield from (summary_of(made[i]) for i in range(len(parts)))
 
 
-class Processes:
+class Processes(Local):
     """Two workers, each a process of its own."""
 
     def map(self, work: Any, parts: Sequence[Any], progress: Any = None) -> Iterator[Any]:
@@ -73,7 +72,7 @@ class Processes:
                 yield summary_of(each.result())
 
 
-class Mortal:
+class Mortal(Local):
     """A process for each share, which is made again where it died."""
 
     def map(self, work: Any, parts: Sequence[Any], progress: Any = None) -> Iterator[Any]:
@@ -230,36 +229,6 @@ def test_a_service_stands_in_the_same_line(tmp_path: Path) -> None:
             asyncio.run(pace.wait())
     assert waited[-1] == pytest.approx(100.0, abs=1.0)
     assert len(waited) <= 2
-
-
-class Elsewhere(Sent):
-    """A machine that has another journal under the name of ours, or none."""
-
-    def __init__(self, change: dict[str, str]) -> None:
-        self.change = change
-
-    def map(self, work: Any, parts: Sequence[Any], progress: Any = None) -> Iterator[Any]:
-        home = replace(work.home, **self.change)
-        return super().map(replace(work, home=home), parts)
-
-
-@pytest.mark.parametrize("where", ["machine", "file", "no file"])
-def test_workers_that_do_not_share_the_journal_are_refused_before_they_ask(
-    where: str, model: str, tmp_path: Path, by: Callable[[Any], None]
-) -> None:
-    """Another machine, another file, none: each would ask, and pay for, what the others have."""
-    Journal(tmp_path / "other.sqlite").close()
-    changes = {
-        "machine": {"machine": "other"},
-        "file": {"journal": str(tmp_path / "other.sqlite")},
-        "no file": {"journal": str(tmp_path / "none.sqlite")},
-    }
-    by(Elsewhere(changes[where]))
-    with pytest.raises(eh.EvenhandError) as caught:
-        audit(model, journal=tmp_path / "journal.sqlite", engine="local", tolerance=0.1)
-    assert (caught.value.slug, caught.value.exit_code) == ("journal-not-shared", 3)
-    assert not asked(tmp_path)
-    assert not (tmp_path / "none.sqlite").exists()
 
 
 def test_a_worker_whose_code_is_another_is_refused(

@@ -9,8 +9,9 @@ gives the same bits. A new engine is a module with a class, and a row of `ENGINE
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 from evenhand._errors import UsageError
 
@@ -25,6 +26,8 @@ ENGINES: dict[str, str] = {
 """Name → "module:class". What follows "://" in a user's word is the address that the class is made with."""
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (rows read, 0)."""
+Send: TypeAlias = Callable[[bytes], bytes]
+"""Sends a letter, waits, and gives back the answer; nothing where nobody answers."""
 
 
 class Partition(Protocol):
@@ -70,6 +73,20 @@ class Engine(Protocol):
         Raises:
             EvenhandError: what `work` raised; `partition-lost` where a partition's workers died again and
                 again.
+        """
+        ...
+
+
+@runtime_checkable
+class Postal(Engine, Protocol):
+    """An engine whose workers can write to the process that asks."""
+
+    def post(self, answer: Send) -> AbstractContextManager[Send]:
+        """What workers send their letters with, for as long as this is open; it can be pickled.
+
+        Args:
+            answer: is given every letter here, in a thread of its own: one that was sent twice perhaps
+                twice.
         """
         ...
 

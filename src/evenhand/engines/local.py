@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from evenhand.engines import Partition, Progress
+from evenhand.engines import Partition, Progress, Send
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +28,31 @@ class Local:
         for part in parts:
             seen: Any = part if meter is None else _Metered(part, meter)
             yield work(seen)
+
+    @contextlib.contextmanager
+    def post(self, answer: Send) -> Iterator[Send]:
+        """From this process to itself."""
+        here = _Here(name=uuid.uuid4().hex)
+        _OPEN[here.name] = answer
+        try:
+            yield here
+        finally:
+            del _OPEN[here.name]
+
+
+_OPEN: dict[str, Send] = {}
+"""Name → who answers in this process."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Here:
+    """Sends to who answers in this process under a name; nobody else would get it."""
+
+    name: str
+
+    def __call__(self, letter: bytes) -> bytes:
+        answer = _OPEN.get(self.name)
+        return b"" if answer is None else answer(letter)
 
 
 @dataclass

@@ -7,13 +7,15 @@ import pickle
 import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from evenhand._errors import EngineError, UsageError
 from evenhand._files import brief
 from evenhand._version import __version__
-from evenhand.engines import Progress, needs
+from evenhand.engines import Progress, Send, needs
 from evenhand.engines.attempts import summary_of
+from evenhand.engines.ray_post import ray_post
 
 P = TypeVar("P")
 S = TypeVar("S")
@@ -82,6 +84,10 @@ class Ray:
         finally:
             for _, reply in waiting:  # an error, or a sum that needs no more
                 ray.cancel(reply, force=False)
+
+    def post(self, answer: Send) -> AbstractContextManager[Send]:
+        """See `Postal`."""
+        return ray_post(self._ray, answer)
 
     def _arrived(self, part: Any, reply: Any) -> bytes:
         try:

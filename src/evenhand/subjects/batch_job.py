@@ -16,10 +16,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from evenhand._addresses import keys_of
 from evenhand._errors import EvenhandError, SubjectError
 from evenhand._jobs import Job, Jobs
 from evenhand._model import Arrived, Replies, layers
-from evenhand._store import Journal, keys_of
+from evenhand._store import Journal
 from evenhand.subjects import gate
 from evenhand.subjects.exchange import Exchange
 from evenhand.subjects.python import join

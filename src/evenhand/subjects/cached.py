@@ -5,18 +5,20 @@ from __future__ import annotations
 import datetime
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from evenhand._addresses import keys_of
+from evenhand._book import Book
 from evenhand._errors import JournalError
 from evenhand._model import Replies, Subject, layers, traits_of
 from evenhand._rereading import Read
-from evenhand._store import Journal, Known, keys_of
+from evenhand._store import Journal, Known
 from evenhand.subjects.batch_job import Owner
 from evenhand.subjects.wrappers import (
     Arrivals,
@@ -100,16 +102,21 @@ class Cached:
     the same.
 
     Args:
+        journal: the open file, or what stands for it on another machine, which then needs `address`.
         repeat: index of a deliberate repetition; different indices never share a reply.
         asks: whether anything is asked at all; else what the journal lacks is an error of its row.
         reused: counts what came from the journal.
+        address: under which name the replies are kept; by default as `address_of` says.
+        waits: called once before somebody else's answers are waited for.
     """
 
     subject: Subject
-    journal: Journal
+    journal: Book
     repeat: int = 0
     asks: bool = True
     reused: Reused = field(default_factory=Reused, compare=False, repr=False)
+    address: str = ""
+    waits: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
     @property
     def id(self) -> str:
@@ -143,7 +150,8 @@ class Cached:
 
     def _asked(self, desk: _Desk, unique: list[Any]) -> Arrivals:
         """Distinct inputs: ours are asked, those that somebody else is asking are waited for."""
-        waiting, pause, watch = np.arange(len(unique)), LOOK, _Watch(desk)
+        waiting, pause = np.arange(len(unique)), LOOK
+        watch: _Watch | None = None
         while len(waiting):
             with desk.claimed([unique[at] for at in waiting.tolist()]) as free:
                 mine = waiting[free]
@@ -152,6 +160,10 @@ class Cached:
             waiting = np.delete(waiting, free)
             if not len(waiting):
                 return
+            if watch is None:
+                watch = _Watch(desk)
+                if self.waits is not None:
+                    self.waits()
             known = desk.fetch([unique[at] for at in waiting.tolist()])
             yield from self._of_journal(known, waiting)
             pause = LOOK if len(free) or not known.missing.all() else min(2 * pause, LOOK_MOST)
@@ -202,26 +214,28 @@ class _Desk:
 
     def __init__(self, cached: Cached) -> None:
         self.subject, self.journal, self.repeat = cached.subject, cached.journal, cached.repeat
-        self.read: Read | None
-        self.address = address_of(cached.subject, cached.journal, asks=cached.asks)
+        book = cached.journal
+        self.address = cached.address
+        if not self.address and isinstance(book, Journal):
+            self.address = address_of(cached.subject, book, asks=cached.asks)
         self.purses: list[Purse] = []
-        self.reading, self.read = "", None
+        self.reading, self.read = reading_of(cached.subject)
         for layer in layers(cached.subject):
             if isinstance(layer, Budgeted):
-                layer.purse.keep_in(cached.journal, self.address)
+                layer.purse.keep_in(book, self.address)
                 self.purses.append(layer.purse)
-            if isinstance(owner := getattr(layer, "owner", None), Owner):
-                owner.keep_in(cached.journal, self.address, self.repeat)
-            if isinstance(reading := getattr(layer, "reading", None), str):
-                self.reading, self.read = reading, getattr(layer, "read", None)
+            if isinstance(owner := getattr(layer, "owner", None), Owner) and isinstance(book, Journal):
+                owner.keep_in(book, self.address, self.repeat)  # workers elsewhere send no jobs
+            if isinstance(getattr(layer, "reading", None), str):
                 break
         self.stamp = (-1, -1)
 
     def fetch(self, inputs: Sequence[Any]) -> Known:
-        self.stamp = self.journal.stamp()
-        return self.journal.fetch(
+        known = self.journal.fetch(
             self.address, inputs, repeat=self.repeat, reading=self.reading, read=self.read
         )
+        self.stamp = known.stamp
+        return known
 
     def reasons(self, inputs: Sequence[Any], known: Known) -> dict[int, str]:
         """Row → why it has no score, of those that were asked at some time."""
@@ -230,16 +244,10 @@ class _Desk:
         told = self.journal.reasons(keys)
         return {row: told[key] for row, key in zip(rows, keys, strict=True) if key in told} | known.reasons
 
-    @contextmanager
-    def claimed(self, inputs: Sequence[Any]) -> Iterator[list[int]]:
-        """Which of the inputs are ours to ask; while they are, nobody else asks them."""
-        keys = keys_of(self.address, inputs, self.repeat)
-        with self.journal.leases.claim(keys, self._answered) as free:
-            yield free
-
-    def _answered(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those that were answered since we looked."""
-        return self.journal.answered(keys, self.reading) if self.journal.stamp() != self.stamp else set()
+    def claimed(self, inputs: Sequence[Any]) -> AbstractContextManager[list[int]]:
+        """Which of the inputs are ours to ask; while they are, nobody else asks them. Those that were
+        answered since we looked are nobody's."""
+        return self.journal.claim(keys_of(self.address, inputs, self.repeat), self.reading, self.stamp)
 
     def ask(self, inputs: list[Any], rows: Rows) -> Arrivals:
         """The replies of the subject, kept on their way."""
@@ -257,6 +265,14 @@ class _Desk:
             return rows[at], replies
 
         yield from passing_on(arrivals(self.subject, inputs), kept)
+
+
+def reading_of(subject: Subject) -> tuple[str, Read | None]:
+    """How the answers of a subject become scores, and what reads an answer that arrived earlier."""
+    for layer in layers(subject):
+        if isinstance(reading := getattr(layer, "reading", None), str):
+            return reading, getattr(layer, "read", None)
+    return "", None
 
 
 def address_of(subject: Subject, journal: Journal, *, asks: bool = True) -> str:

@@ -1,9 +1,10 @@
 """A subject that is asked by an engine's workers: each makes it once, asks its share of the inputs, and keeps
-what arrives in the one journal of the machine. Scores come back, texts and answers do not.
+what arrives in the one journal of the audit. Scores come back, texts and answers do not.
 
 The journal is what holds the workers together: claims, budget and ledger are in it, and the line in which the
-calls of a rate stand. A worker that dies loses what it had not written; whoever makes its share again finds
-the rest there.
+calls of a rate stand. Workers that see its file use it; the others write to the process that asks, which does
+it for them (`clerk`, `by_post`). A worker that dies loses what it had not written; whoever makes its share
+again finds the rest there.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from evenhand._errors import BudgetSpent, JournalError, UsageError
+from evenhand._book import Book
+from evenhand._errors import BudgetSpent, EngineError, JournalError, UsageError
 from evenhand._model import Replies, Subject, layers, traits_of
 from evenhand._store import Journal
-from evenhand.engines import Engine
+from evenhand.engines import Engine, Postal, Send
+from evenhand.subjects.by_post import ByPost
 from evenhand.subjects.cached import Cached, Reused, address_of
+from evenhand.subjects.clerk import RATES, Clerk
 from evenhand.subjects.service import Service
 from evenhand.subjects.wrappers import Arrivals, Batched, Budgeted, Limited, Rows, gather
 
@@ -39,19 +43,25 @@ class Home:
     """What the workers of one audit have in common.
 
     Args:
-        build: makes the subject. subject_id: whose replies are asked for.
-        journal: its file. token: a run that only this file knows of.
-        run: the run that is asked for, where the subject's id does not say everything. machine: where it is.
+        build: makes the subject. subject_id: whose replies are asked for. address: where they are kept.
+        journal: its file. token: a run that only this file knows of. machine: where it is.
+        send: to the process that asks, for who does not see the file.
         folder: where names of modules and files are looked for.
     """
 
     build: Callable[[], Subject]
     subject_id: str
+    address: str
     journal: str
     token: str
-    run: int | None
     machine: str
+    send: Send
     folder: str
+
+    @property
+    def line(self) -> str:
+        """Whose rate it is, by whose clock."""
+        return f"{self.machine} {self.subject_id}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +163,8 @@ def spread(
         journal: on this machine.
 
     Raises:
-        UsageError: `engine-journal`: there is none; `engine`: the subject wants everything in one call.
+        UsageError: `engine-journal`: there is none; `engine`: the subject wants everything in one call, or
+            workers of this engine cannot write to this process.
         JournalError: `subject-changed`.
     """
     if journal is None:
@@ -168,22 +179,30 @@ def spread(
             "this subject wants everything in one call, so there is nothing to spread",
             given=subject.id,
         )
-    address_of(subject, journal)
-    token = f"engine {uuid.uuid4().hex}"
-    home = Home(
-        build=build,
-        subject_id=subject.id,
-        journal=str(journal.path.absolute()),
-        token=token,
-        run=journal.begun(subject.id),
-        machine=_machine(),
-        folder=str(Path.cwd()),
-    )
+    if not isinstance(engine, Postal):
+        raise UsageError("engine", "workers of this engine cannot write to the process that asks")
+    address = address_of(subject, journal)
+    token, machine = f"engine {uuid.uuid4().hex}", _machine()
     journal.begin(token)
-    try:
-        yield Scattered(subject=subject, home=home, engine=engine, batch_size=batch_size)
-    finally:
-        _leave(token)
+    with (
+        Clerk(journal, subject, address, f"{machine} {subject.id}") as clerk,
+        engine.post(clerk.answer) as send,
+    ):
+        home = Home(
+            build=build,
+            subject_id=subject.id,
+            address=address,
+            journal=str(journal.path.absolute()),
+            token=token,
+            machine=machine,
+            send=send,
+            folder=str(Path.cwd()),
+        )
+        try:
+            yield Scattered(subject=subject, home=home, engine=engine, batch_size=batch_size)
+        finally:
+            clerk.drain()
+            _leave(token)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,12 +226,15 @@ class ShareWork:
         if place.call != self.call:
             place.inputs, place.call = pickle.loads(self.packed), self.call  # noqa: S301 - sent by who asks
         inputs = list(place.inputs[share.start : share.stop])
+        place.post.share = f"{self.call} {share.start}"
         reused = Reused(before=self.before)
         asked = Cached(
             subject=Batched(subject=place.subject, size=self.batch_size),
-            journal=place.journal,
+            journal=place.book,
             repeat=self.repeat,
             reused=reused,
+            address=self.home.address,
+            waits=place.begin,
         )
         parts: list[tuple[Rows, Replies]] = []
         stopped = ""
@@ -224,6 +246,7 @@ class ShareWork:
         finally:
             for purse in (layer.purse for layer in layers(place.subject) if isinstance(layer, Budgeted)):
                 purse.settle()
+            place.post.rest()
         rows = np.concatenate([rows for rows, _ in parts]) if parts else np.empty(0, dtype=np.intp)
         replies = gather(parts, len(inputs)).take(rows)
         return Answered(rows=rows, replies=replies, reused=reused, stopped=stopped)
@@ -234,9 +257,17 @@ class _Place:
     """What a worker makes once for an audit, and the inputs that it was sent last."""
 
     subject: Subject
-    journal: Journal
+    book: Book
+    post: ByPost
     inputs: Sequence[Any] = ()
     call: str = ""
+
+    def begin(self) -> None:
+        """Tell the keeper of the journal whose share is made here: if one who wrote letters had begun it,
+        that one is dead, and is not to be waited for. Who writes letters says it in each."""
+        if self.book is not self.post:
+            with contextlib.suppress(EngineError):
+                self.post.begin()
 
 
 _PLACES: dict[str, _Place] = {}
@@ -247,7 +278,8 @@ def _place(home: Home) -> _Place:
     if home.token not in _PLACES:
         for token in list(_PLACES):
             _leave(token)
-        journal = _journal(home)
+        post = ByPost(home.send, home.address)
+        book = _file(home) or post
         try:
             with contextlib.chdir(home.folder):
                 if home.folder not in sys.path:
@@ -255,44 +287,32 @@ def _place(home: Home) -> _Place:
                 subject = home.build()
             _check_same(subject, home)
         except BaseException:
-            journal.close()
+            book.close()
             raise
-        if home.run is not None:
-            journal.begin(subject.id, home.run)
-        _in_one_line(subject, journal)
-        _PLACES[home.token] = _Place(subject=subject, journal=journal)
+        _in_one_line(subject, home.line, book)
+        _PLACES[home.token] = _Place(subject=subject, book=book, post=post)
     return _PLACES[home.token]
 
 
 def _leave(token: str) -> None:
     place = _PLACES.pop(token, None)
     if place is not None:
-        place.journal.close()
+        place.book.close()
 
 
-def _journal(home: Home) -> Journal:
-    """The journal of who asks.
-
-    Raises:
-        JournalError: `journal-not-shared`: this is another machine, or another file of the same name. A log
-            of SQLite's holds among the processes of one machine, whatever file system lies between several.
-    """
-    why = f"a worker runs on another machine ({platform.node()})" if home.machine != _machine() else ""
-    why = why or ("" if Path(home.journal).is_file() else "a worker does not see the file")
-    if not why:
+def _file(home: Home) -> Journal | None:
+    """The journal of who asks, where its file is on this machine and can be written; else None. A log of
+    SQLite's holds among the processes of one machine, whatever file system lies between several."""
+    if home.machine != _machine() or not Path(home.journal).is_file():
+        return None
+    try:
         journal = Journal(home.journal)
-        if journal.unfinished(home.token) is not None:
-            return journal
-        journal.close()
-        why = "a worker sees another file of this name"
-    raise JournalError(
-        "journal-not-shared",
-        f"{why}, so nothing would keep it from asking and paying twice",
-        given=home.journal,
-        expected="workers on the machine of the journal",
-        hint="to use the processors of several machines, serve the model there and audit its address"
-        " (--subject http)",
-    )
+    except JournalError:  # another program's, or not ours to write: a container has files of its own
+        return None
+    if journal.unfinished(home.token) is not None:
+        return journal
+    journal.close()
+    return None
 
 
 def _check_same(subject: Subject, home: Home) -> None:
@@ -306,14 +326,15 @@ def _check_same(subject: Subject, home: Home) -> None:
         )
 
 
-def _in_one_line(subject: Subject, journal: Journal) -> None:
+def _in_one_line(subject: Subject, line: str, book: Book) -> None:
     """Whatever keeps a rate keeps it together with all who share the journal."""
+    turn = partial(book.leases.turn, line)
     for layer in layers(subject):
         if isinstance(layer, Limited):
-            object.__setattr__(layer, "line", partial(journal.leases.turn, f"{_machine()} {subject.id}"))
+            object.__setattr__(layer, "line", turn)
         if isinstance(layer, Service):
-            for name, pace in zip(("calls", "characters"), layer.paces, strict=True):
-                pace.line = partial(journal.leases.turn, f"{_machine()} {subject.id}", name)
+            for name, pace in zip(RATES, layer.paces, strict=True):
+                pace.line = partial(turn, name)
 
 
 def _machine() -> str:

@@ -18,10 +18,11 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from evenhand._book import Book
 from evenhand._errors import BudgetSpent, CredentialError, JournalError, SubjectError
 from evenhand._leases import Spent, affordable
 from evenhand._model import FloatArray, Replies, Subject, traits_of
-from evenhand._store import Bill, Journal
+from evenhand._store import Bill
 from evenhand.subjects.python import join
 
 
@@ -309,10 +310,10 @@ class Purse:
         self._spent = Spent()
         self._owed = Spent()
         self._lock = threading.Lock()
-        self._journal: Journal | None = None
+        self._journal: Book | None = None
         self._scope = ""
 
-    def keep_in(self, journal: Journal, scope: str) -> None:
+    def keep_in(self, journal: Book, scope: str) -> None:
         """Charge to the ledger of a journal from now on."""
         self._journal, self._scope = journal, scope
 
