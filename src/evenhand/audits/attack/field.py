@@ -217,7 +217,7 @@ def field_of(
     steps = [d.step for d in drawn.directions]
     rows = {site.row for row in sites for site in row}
     every = _similar(axis, vectors, rows, steps, laying, words)
-    pool = thinned(every, vectors, laying.reading)
+    pool = thinned(every, vectors, laying.reading, axis.sides[0], laying.extra)
     if laying.dictionary == "seed":
         rules = _plain(rules)
     best = rules if laying.proposals is None else replace(rules, n=len(vectors))

@@ -16,6 +16,8 @@ from evenhand._model import BoolArray, FloatArray, IntArray
 from evenhand.embeddings import forms
 from evenhand.embeddings._matrix import Vectors
 from evenhand.embeddings.dictionary import Pools
+from evenhand.embeddings.directions import Direction, someone_else
+from evenhand.embeddings.feelings import feelings
 from evenhand.embeddings.fluency import Contexts
 from evenhand.plans._edits import Edits
 from evenhand.plans._pronouns import gender_of, swap_pronouns
@@ -24,6 +26,8 @@ from evenhand.plans.alter import Site
 from evenhand.plans.goal import Goal
 
 Columns = Callable[[list[str]], Mapping[str, FloatArray]]
+MOST_FELT = 2.0
+"""Difference in feeling, on VADER's scale from −4 to 4, from which a word says something else."""
 _BEGINS = re.compile(r"[.!?:…\n]$|(?:^|\s)[@#]\w+:?$")
 """What stands before the first word of a sentence."""
 
@@ -74,15 +78,28 @@ def reading_of(dictionary: str, *, any_form: bool, antonyms: bool, label_words: 
     )
 
 
-def thinned(pool: Pools, vectors: Vectors, reading: Legible) -> Pools:
-    """The pool without opposites and without words that carry the label by themselves."""
+def thinned(
+    pool: Pools, vectors: Vectors, reading: Legible, side: Direction, extra: Sequence[str] = ()
+) -> Pools:
+    """The pool without opposites, other people, and words that carry the label by themselves.
+
+    Args:
+        side: a direction; its words are no opposites of one another (old → young), nor are its pairs other
+            people. extra: further words that say the attribute.
+    """
     source = pool.sources[pool.source]
     listed = list(zip(source.tolist(), pool.candidate.tolist(), strict=True))
     rules: dict[str, BoolArray] = {}
     if reading.opposites:
-        rules["opposites"] = np.array(
-            [not forms.contrary(vectors.words[w], vectors.words[c]) for w, c in listed], dtype=np.bool_
-        )
+        pairs = [(vectors.words[w].lower(), vectors.words[c].lower()) for w, c in listed]
+        own = frozenset(w.lower() for w in (*side.words, *extra))
+        asked = {frozenset((a.lower(), b.lower())) for a, b in side.pairs}
+        alike = [own.issuperset(pair) or not forms.contrary(*pair) for pair in pairs]
+        same = [frozenset(pair) in asked or not someone_else(*pair) for pair in pairs]
+        rules["opposites"] = np.array(alike, dtype=np.bool_)
+        felt = feelings(vectors)
+        rules["much kinder or harsher"] = ~(np.abs(felt[source] - felt[pool.candidate]) > MOST_FELT)
+        rules["someone else: son → father"] = np.array(same, dtype=np.bool_)
     if reading.bare is not None and listed:
         rules["flip the label by themselves"] = ~_flipping(source, pool.candidate, vectors, *reading.bare)
     alive, dropped = np.ones(len(source), dtype=np.bool_), dict(pool.dropped)
@@ -125,23 +142,40 @@ class Forms:
     special: frozenset[int]
     _tags: dict[int, list[str]] = field(default_factory=dict)
     _swapped: dict[int, dict[int, str]] = field(default_factory=dict)
-    _fitting: dict[tuple[int, str], BoolArray] = field(default_factory=dict)
+    _fitting: dict[tuple[int, str, bool], BoolArray] = field(default_factory=dict)
 
     def __call__(self, text: int, site: Site, candidates: Sequence[int]) -> BoolArray:
         """(candidates,) those that fit."""
         if gender_of(site.word.lower()) is not None:
             wanted = self._pronouns(text).get(site.end - len(site.word))
             return np.array([self.vectors.words[c].lower() == wanted for c in candidates], dtype=np.bool_)
-        if site.row not in self.special and self._name(text, site):
+        if site.row not in self.special and (self._name(text, site) or self._bound(text, site)):
             return np.zeros(len(candidates), dtype=np.bool_)
         if text not in self._tags:
             self._tags[text] = forms.tags_in(self.contexts.tokens[text])
-        key = site.row, self._tags[text][site.token]
+        tag, *after = self._tags[text][site.token : site.token + 2]
+        before_noun = tag[:1] == "J" and bool(after) and after[0][:1] in ("J", "N")
+        key = site.row, tag, before_noun
         if key not in self._fitting:
-            word = self.vectors.words[site.row]
-            fitting = [forms.same_form(word, self.vectors.words[c], key[1]) for c in candidates]
+            fitting = [self._fits(site.row, c, tag, before_noun) for c in candidates]
             self._fitting[key] = np.array(fitting, dtype=np.bool_)
         return self._fitting[key]
+
+    def _fits(self, row: int, candidate: int, tag: str, before_noun: bool) -> bool:
+        word, other = self.vectors.words[row], self.vectors.words[candidate]
+        if candidate not in self.special and forms.known_name(other):
+            return False
+        if before_noun and other.lower() in forms.ALONE:
+            return False
+        return forms.same_form(word, other, tag) and (
+            row in self.special or forms.same_kind(word, other, tag)
+        )
+
+    def _bound(self, text: int, site: Site) -> bool:
+        """Part of an expression with the word beside it."""
+        tokens, i = self.contexts.tokens[text], site.token
+        pairs = zip(tokens[max(0, i - 1) : i + 1], tokens[max(1, i) : i + 2], strict=False)
+        return any(forms.compound(*pair) for pair in pairs)
 
     def _pronouns(self, text: int) -> dict[int, str]:
         """Where each pronoun of a text begins → what the rewriting makes of it: her → him or his."""
@@ -152,7 +186,9 @@ class Forms:
         return self._swapped[text]
 
     def _name(self, text: int, site: Site) -> bool:
-        """A capital inside a sentence, and not in every letter; behind an @name a sentence begins."""
+        """A known name, or a capital inside a sentence and not in every letter; one begins behind an @name."""
+        if forms.known_name(site.word):
+            return True
         if not site.word[:1].isupper() or site.word.isupper():
             return False
         before = self.contexts.texts[text][: site.start].rstrip(" \"'“‘(\t")
