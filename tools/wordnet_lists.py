@@ -2,10 +2,10 @@
 
     python tools/wordnet_lists.py /usr/share/wordnet
 
-Opposites are pairs of single words that WordNet calls antonyms, in their base form. Left out are those that the rules of
+Opposites are single words of two sets of synonyms that hold antonyms, in their base form. Left out are those that the rules of
 `evenhand.embeddings.forms` find by a prefix or ending, and pairs of words that say a gender, such as son and daughter.
 Expressions are entries of two words in lower case, but for animals and plants. Kinds are the numbers of the files in which
-lexicographers put the senses of a noun or verb (04: acts, 18: persons, 38: motion …): of its first sense, and of those that
+lexicographers put the senses of a noun or verb (04: acts, 18: persons, 38: motion …): of its first two senses, and of those that
 make up a fifth of its uses in tagged texts; of words that TextBlob's lexicon holds, which is made of texts.
 """
 
@@ -15,6 +15,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 from textblob.en import parser
@@ -31,7 +32,7 @@ HEAD = """\
 """
 SIGNS = {"1": "noun", "2": "verb"}
 """In the keys of senses."""
-USUAL = 0.2
+FIRST, USUAL = 2, 0.2
 LIVING = {5, 20}
 """Numbers of the files with animals and plants."""
 
@@ -49,7 +50,7 @@ def words_in(cells: list[str]) -> list[str]:
 
 
 def antonyms(folder: Path) -> Iterator[tuple[str, str]]:
-    """Pairs of words, each once."""
+    """Pairs of words, each once: antonyms, and their synonyms."""
     words: dict[tuple[str, str], list[str]] = {}
     pointers = []
     for part in sorted(set(PARTS.values())):
@@ -58,9 +59,10 @@ def antonyms(folder: Path) -> Iterator[tuple[str, str]]:
             words[here] = [word.lower() for word in words_in(cells)]
             pointers += [(here, *rest[i : i + 4]) for i in range(0, 4 * int(count), 4)]
     found = {
-        tuple(sorted((words[here][int(ends[:2], 16) - 1], words[PARTS[part], there][int(ends[2:], 16) - 1])))
-        for here, sign, there, part, ends in pointers
+        tuple(sorted((one, other)))
+        for here, sign, there, part, _ in pointers
         if sign == "!"
+        for one, other in product(words[here], words[PARTS[part], there])
     }
     yield from sorted(
         (one, other) for one, other in found if (one + other).isalpha() and (one + other).isascii()
@@ -95,9 +97,9 @@ def kinds(folder: Path) -> Iterator[tuple[str, str]]:
             word, *cells = line.split() or [""]
             used = uses.get((part, word), Counter())
             if not line.startswith("  ") and re.fullmatch("[a-z]{2,}", word) and word in parser.lexicon:
-                first = file_of[cells[-int(cells[1])]]
+                senses = [file_of[synset] for synset in cells[-int(cells[1]) :]]
                 usual = {file for file, n in used.items() if n >= USUAL * used.total()}
-                yield ",".join(sorted({first, *usual})), word
+                yield ",".join(sorted({*senses[:FIRST], *usual})), word
 
 
 def write(name: str, about: str, pairs: Iterator[tuple[str, str]]) -> None:

@@ -172,6 +172,7 @@ def known_name(word: str) -> bool:
     """
     from textblob.en import parser
 
+    pattern_tagger()  # reads the lexicon
     low = word.lower()
     return parser.lexicon.get(low.title()) == "NNP" and low not in parser.lexicon and not tags_of(low)
 
@@ -213,6 +214,24 @@ def opposites() -> dict[str, frozenset[str]]:
             for word in here:
                 found.setdefault(word, set()).update(there)
     return {word: frozenset(others) for word, others in found.items()}
+
+
+@cache
+def _series() -> dict[str, frozenset[int]]:
+    found: dict[str, set[int]] = {}
+    for i, line in enumerate(_listed("series.txt")):
+        for word in line.split():
+            found.setdefault(word, set()).add(i)
+    return {word: frozenset(lines) for word, lines in found.items()}
+
+
+def of_a_series(word: str, other: str) -> bool:
+    """Whether two words are of one closed series, such as numbers, colours or days (project's own list).
+
+    >>> of_a_series("three", "Four"), of_a_series("red", "monday"), of_a_series("grey", "gray")
+    (True, False, False)
+    """
+    return not _series().get(word.lower(), frozenset()).isdisjoint(_series().get(other.lower(), ()))
 
 
 @cache

@@ -30,6 +30,7 @@ MOST_FELT = 2.0
 """Difference in feeling, on VADER's scale from −4 to 4, from which a word says something else."""
 _BEGINS = re.compile(r"[.!?:…\n]$|(?:^|\s)[@#]\w+:?$")
 """What stands before the first word of a sentence."""
+_LAST = re.compile(r"\w+$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,8 +96,10 @@ def thinned(
         own = frozenset(w.lower() for w in (*side.words, *extra))
         asked = {frozenset((a.lower(), b.lower())) for a, b in side.pairs}
         alike = [own.issuperset(pair) or not forms.contrary(*pair) for pair in pairs]
+        apart = [own.issuperset(pair) or not forms.of_a_series(*pair) for pair in pairs]
         same = [frozenset(pair) in asked or not someone_else(*pair) for pair in pairs]
         rules["opposites"] = np.array(alike, dtype=np.bool_)
+        rules["another of a series: three → four"] = np.array(apart, dtype=np.bool_)
         felt = feelings(vectors)
         rules["much kinder or harsher"] = ~(np.abs(felt[source] - felt[pool.candidate]) > MOST_FELT)
         rules["someone else: son → father"] = np.array(same, dtype=np.bool_)
@@ -149,7 +152,7 @@ class Forms:
         if gender_of(site.word.lower()) is not None:
             wanted = self._pronouns(text).get(site.end - len(site.word))
             return np.array([self.vectors.words[c].lower() == wanted for c in candidates], dtype=np.bool_)
-        if site.row not in self.special and (self._name(text, site) or self._bound(text, site)):
+        if self._name(text, site) or (site.row not in self.special and self._bound(text, site)):
             return np.zeros(len(candidates), dtype=np.bool_)
         if text not in self._tags:
             self._tags[text] = forms.tags_in(self.contexts.tokens[text])
@@ -186,10 +189,18 @@ class Forms:
         return self._swapped[text]
 
     def _name(self, text: int, site: Site) -> bool:
-        """A known name, or a capital inside a sentence and not in every letter; one begins behind an @name."""
+        """A known name, an abbreviation, or a capital inside a sentence; one begins behind an @name.
+
+        Words that say the attribute are names only where a capital stands before them, too: Cheetah Girls.
+        """
+        raw = self.contexts.texts[text]
+        before = raw[: site.start].rstrip(" \"'“‘(\t")
+        inside = bool(before) and _BEGINS.search(before) is None
+        if site.row in self.special:
+            last = _LAST.search(before)
+            return site.word.istitle() and inside and last is not None and last[0].istitle()
         if forms.known_name(site.word):
             return True
-        if not site.word[:1].isupper() or site.word.isupper():
-            return False
-        before = self.contexts.texts[text][: site.start].rstrip(" \"'“‘(\t")
-        return bool(before) and _BEGINS.search(before) is None
+        if site.word.isupper():
+            return not raw.isupper() and not forms.tags_of(site.word)
+        return site.word[:1].isupper() and inside
