@@ -245,7 +245,8 @@ def _bases(word: str) -> frozenset[str]:
 
 
 @cache
-def _feelings() -> dict[str, float]:
+def known_feelings() -> dict[str, float]:
+    """VADER's lexicon (Hutto & Gilbert 2014): word → how good or bad it feels, −4 to 4."""
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
     return dict(SentimentIntensityAnalyzer().lexicon)
@@ -259,7 +260,7 @@ def feeling(word: str) -> float | None:
     >>> feeling("terrific"), feeling("table"), feeling("poorly") == feeling("poor")
     (2.1, None, True)
     """
-    low, known = word.lower(), _feelings()
+    low, known = word.lower(), known_feelings()
     for one in (low, re.sub(r"ly$", "", low), re.sub(r"ily$", "y", low)):
         if one in known:
             return known[one]
