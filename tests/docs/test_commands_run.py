@@ -26,6 +26,7 @@ NOT_RUN = {
     "needs people": 1,
     "needs MLflow": 1,
     "needs a cluster": 1,
+    "needs a downloaded model": 1,
 }
 """Reason → blocks that are marked `<!-- not run: reason -->`, over all pages."""
 WITH = [page for page in PAGES if any(b.language in RUN and not b.why for b in blocks(page))]

@@ -95,8 +95,9 @@ def test_no_flip_in_few_texts_is_no_proof_that_none_flips(n: int, verdict: str) 
     rng = np.random.default_rng(1)
     vectors = {w: rng.normal(size=6).tolist() for w in [*WORDS, "man", "woman", "he", "she", "king", "queen"]}
     result = eh.attack(
-        _never, _texts(n), embeddings=vectors, fluency="none", placebos=19, min_similarity=-1.0, max_rank=17
-    )
+        _never, _texts(n), embeddings=vectors, fluency="none", placebos=19, min_similarity=-1.0, max_rank=17,
+        antonyms=True,
+    )  # fmt: skip
     (claim,) = result.primary
     assert claim.verdict == verdict
     if n == 2:

@@ -19,7 +19,7 @@ LOOSE: dict[str, Any] = {
     "search": "exhaustive", "directions": ["woman-man"], "min_similarity": -1.0, "min_gain": 0.0, "max_changed": 1.0,
 }  # fmt: skip
 SPACE = {"man": [-1.0, 0.0, 0.3], "woman": [1.0, 0.0, 0.3]} | {
-    word: [0.1 * i - 0.3, 1.0, 0.05 * i] for i, word in enumerate(("nice", "grim", "lovely", "kind", "wooden", "happy"))
+    word: [0.1 * i - 0.3, 1.0, 0.05 * i] for i, word in enumerate(("nice", "soft", "lovely", "kind", "wooden", "happy"))
 }  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def used(texts: list[str], **options: Any) -> set[tuple[str, str]]:
 def by_the_words_behind(gaps: list[tuple[str, str]], words: list[str], k: int) -> list[list[str]]:
     """lovely where a day follows, kind where a man does, and a word without a vector first."""
     assert list(words) == list(SPACE)
-    told = {"day": ["unheard", "lovely"], "one": ["kind", "grim"]}
+    told = {"day": ["unheard", "lovely"], "one": ["kind", "soft"]}
     return [told.get(after.split()[0] if after else "", [])[: k + 1] for _, after in gaps]
 
 
@@ -47,14 +47,14 @@ def test_each_place_takes_only_what_the_model_proposes_there() -> None:
     texts = ["nice day", "nice one"]
     assert len(used(texts)) == 12
     found = used(texts, candidates=by_the_words_behind)
-    assert found == {("nice day", "lovely day"), ("nice one", "kind one"), ("nice one", "grim one")}
-    assert used(texts, candidates=by_the_words_behind, proposals=1) == found - {("nice one", "grim one")}
+    assert found == {("nice day", "lovely day"), ("nice one", "kind one"), ("nice one", "soft one")}
+    assert used(texts, candidates=by_the_words_behind, proposals=1) == found - {("nice one", "soft one")}
 
 
 def test_as_many_candidates_as_asked_for_at_each_place() -> None:
     """With n=1 each place has one, although the words of both places are counted as one word's candidates."""
     found = used(["nice day", "nice one"], candidates=by_the_words_behind, n=1)
-    assert found == {("nice day", "lovely day"), ("nice one", "grim one")} or found == {
+    assert found == {("nice day", "lovely day"), ("nice one", "soft one")} or found == {
         ("nice day", "lovely day"),
         ("nice one", "kind one"),
     }
@@ -75,7 +75,7 @@ def test_the_same_rules_hold_for_what_is_proposed() -> None:
     words = {
         after.split()[0] for _, after in used(["happy day"], **(options | {"directions": ["man-woman"]}))
     }
-    assert words == {"nice", "grim", "lovely", "kind", "wooden"}
+    assert words == {"nice", "soft", "lovely", "kind", "wooden"}
 
 
 def test_what_is_proposed_is_also_among_the_nearest_words() -> None:

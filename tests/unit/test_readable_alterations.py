@@ -12,7 +12,8 @@ import evenhand as eh
 from evenhand._errors import UsageError
 from evenhand.audits.attack.annotation import adjusted, headline, product_of, write_sheet
 from evenhand.cli import run
-from evenhand.embeddings import forms
+from evenhand.embeddings import forms, vectors
+from evenhand.embeddings.feelings import feelings
 
 PLANTED = planted(clusters=20, seed=3)
 needs_forms = pytest.mark.skipif(not forms.available(), reason="needs textblob and lemminflect")
@@ -26,20 +27,27 @@ def space(*words: str) -> dict[str, list[float]]:
 
 def becomes(text: str, word: str, words: dict[str, list[float]], **options: object) -> set[str]:
     """What a word may become in a text: for each other word a model that flips only where that word stands."""
-    loose: dict[str, object] = {"min_similarity": -1.0, "min_gain": 0.0} | options
-    found = set()
-    for other in set(words) - {word, "man", "woman"}:
+    others = set(words) - {word, "man", "woman"}
+    return set().union(*(becomes_one(text, word, other, words, **options) for other in others))
 
-        def model(inputs: list[str], other: str = other) -> list[dict[str, float]]:
-            return [{"old": 1.0 - (x := float(other in t.lower().split())), "new": x} for t in inputs]
 
-        result = eh.attack(
-            model, [text], embeddings=words, fluency="none", placebos=0, holdout=0, match="none", max_target=None,
-            search="exhaustive", directions=["woman-man"], **loose,
-        )  # fmt: skip
-        rows = [r for e in ["alterations"] if e in result.exhibits for r in result.exhibits[e].rows()]
-        found |= {str(r["becomes"]) for r in rows if r["flips"] and r["word"] == word}
-    return found
+def becomes_one(
+    text: str, word: str, other: str, words: dict[str, list[float]], **options: object
+) -> set[str]:
+    """The same for one other word."""
+
+    def model(inputs: list[str]) -> list[dict[str, float]]:
+        return [{"old": 1.0 - (x := float(other in t.lower().split())), "new": x} for t in inputs]
+
+    loose: dict[str, object] = {
+        "min_similarity": -1.0, "min_gain": 0.0, "directions": ["woman-man"], "max_target": None,
+    }  # fmt: skip
+    result = eh.attack(
+        model, [text], embeddings=words, fluency="none", placebos=0, holdout=0, match="none",
+        search="exhaustive", **(loose | options),
+    )  # fmt: skip
+    rows = [r for e in ["alterations"] if e in result.exhibits for r in result.exhibits[e].rows()]
+    return {str(r["becomes"]) for r in rows if r["flips"] and r["word"] == word}
 
 
 @needs_forms
@@ -57,7 +65,7 @@ def test_only_words_of_the_same_form_take_a_place(
 ) -> None:
     """Part of speech and inflection stay; `any_form` gives up both."""
     assert becomes(text, words[0], space(*words)) == {fits}
-    assert becomes(text, words[0], space(*words), any_form=True) >= does_not
+    assert becomes(text, words[0], space(*words), any_form=True, antonyms=True) >= does_not
 
 
 def test_opposites_are_no_alterations_unless_asked_for() -> None:
@@ -68,6 +76,89 @@ def test_opposites_are_no_alterations_unless_asked_for() -> None:
         words, text = space(word, other), f"that is {word}"
         assert becomes(text, word, words, any_form=True) == set()
         assert becomes(text, word, words, any_form=True, antonyms=True) == {other}
+
+
+@needs_forms
+@pytest.mark.parametrize(
+    ("text", "words", "fits"),
+    [
+        ("it has majorities", ("majorities", "quantities", "minorities"), "quantities"),  # WordNet, inflected
+        ("that is hilarious", ("hilarious", "comical", "ridiculous"), "comical"),  # felt
+        ("my son came", ("son", "child", "father"), "child"),  # another of the family
+        ("it was a nice week", ("week", "weekend", "month"), "weekend"),  # a series
+        ("he solved problems", ("problems", "issues", "issue"), "issues"),  # number
+        ("a petty theft", ("theft", "fraud", "thief"), "fraud"),  # an act, a person
+        ("it is a fearful view", ("fearful", "anxious", "afraid"), "anxious"),  # never before a noun
+        ("it was a kitchen", ("kitchen", "bathroom", "steve"), "bathroom"),  # a name
+    ],
+)  # fmt: skip
+def test_what_reads_but_says_something_else_is_no_alteration(
+    text: str, words: tuple[str, ...], fits: str
+) -> None:
+    """The nearest words of a word are also its opposites, its series, and things of another kind."""
+    assert becomes(text, words[0], space(*words)) == {fits}
+    assert becomes(text, words[0], space(*words), any_form=True, antonyms=True) == set(words[1:])
+
+
+@needs_forms
+def test_adjectives_like_afraid_stand_behind_a_verb() -> None:
+    """A fearful view is no afraid view; who is fearful is afraid."""
+    assert becomes("he is fearful", "fearful", space("fearful", "afraid")) == {"afraid"}
+
+
+@needs_forms
+@pytest.mark.parametrize(
+    ("text", "word", "other"),
+    [
+        ("it was a soap opera only", "opera", "ballet"),
+        ("we saw steve yesterday", "steve", "david"),
+        ("we saw steve yesterday", "steve", "zorp"),
+        ("we saw zorp yesterday", "zorp", "steve"),
+        ("watching the NHL awards", "nhl", "nba"),
+        ("we heard Cheetah Girls there", "girls", "boys"),
+        ("we are gonna leave", "gonna", "wanna"),
+    ],
+)
+def test_expressions_names_and_titles_are_left_alone(text: str, word: str, other: str) -> None:
+    """A soap opera, steve in small letters, NHL, Cheetah Girls, gonna."""
+    assert becomes(text, word, space(word, other)) == set()
+
+
+@needs_forms
+def test_words_that_look_like_them_are_altered() -> None:
+    """An opera without soap, girls at the beginning of a sentence, a text in capitals."""
+    assert becomes("it was an opera only", "opera", space("opera", "ballet")) == {"ballet"}
+    assert becomes("we came. Girls were there", "girls", space("girls", "boys")) == {"boys"}
+    assert becomes("THE NURSE CAME", "nurse", space("nurse", "doctor")) == {"doctor"}
+
+
+def test_a_direction_may_go_through_its_own_opposites_and_series() -> None:
+    """Who asks for young − old or white − black wants these words to stand for each other."""
+    for word, other in (("old", "young"), ("black", "white"), ("son", "father")):
+        words = {word: [-1.0, 1.0, 0.0], other: [1.0, 1.0, 0.0], "dog": [0.0, 1.0, 1.0]}
+        found = becomes(f"a {word} dog", word, words, any_form=True, directions=[f"{other}-{word}"])
+        assert found == {other}
+
+
+def test_words_that_no_lexicon_lists_are_felt_by_their_vectors() -> None:
+    """Listed words lie along what they feel like; a wooden that lies among the worst is no lovely, one in between is."""
+    rng = np.random.default_rng(0)
+    listed = [w for w in forms.known_feelings() if w.isascii() and w.isalpha() and len(w) > 3][:600]
+    made = {w: [forms.feeling(w), *rng.normal(0, 0.5, 3)] for w in listed}
+
+    def felt(value: float) -> float:
+        words = made | {"wooden": [value, 0.0, 0.0, 0.0], "table": [0.0, 0.0, 1.0, 0.0]}
+        return dict(zip(words, feelings(vectors(words)), strict=True))["wooden"]
+
+    assert felt(-4.0) < -1.0 < 1.0 < felt(4.0)
+    shuffled = dict(zip(listed, rng.permutation(list(made.values())).tolist(), strict=True))
+    words = shuffled | {"wooden": [-4.0, 0.0, 0.0, 0.0]}
+    assert np.isnan(feelings(vectors(words))[-1])  # vectors that know nothing of feelings
+    for value, found in ((-4.0, set()), (4.0, {"wooden"})):
+        words = made | {"lovely": [3.0, 0.0, -0.5, 0.0], "wooden": [value, 0.0, 0.5, 0.0]}
+        words |= {"man": [0.0, 0.0, -1.0, 0.3], "woman": [0.0, 0.0, 1.0, 0.3]}
+        options = {"any_form": True, "max_rank": 700, "n": 700}
+        assert becomes_one("a lovely day", "lovely", "wooden", words, **options) == found
 
 
 @needs_forms

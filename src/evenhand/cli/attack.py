@@ -93,7 +93,7 @@ def attack(
         Option("--any-form", help="Also accept words of another part of speech or form, and change names."),
     ] = False,
     antonyms: Annotated[
-        bool, Option("--antonyms", help="Also accept opposites, such as wrong → right.")
+        bool, Option("--antonyms", help="Also accept words that say something else, such as wrong → right.")
     ] = False,
     label_words: Annotated[
         str, Option(help="include or leave (alter no word that flips the label when it stands alone).")

@@ -268,6 +268,26 @@ def gender_words() -> frozenset[str]:
     return frozenset(str(w).lower() for w in (*listed, *paired))
 
 
+@cache
+def _halves() -> dict[str, frozenset[str]]:
+    """Word of a pair, in lower case → its other halves."""
+    found: dict[str, set[str]] = {}
+    for one, other in (pair for name in SHIPPED for pair in gender_pairs(name)):
+        found.setdefault(one.lower(), set()).add(other.lower())
+        found.setdefault(other.lower(), set()).add(one.lower())
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+def someone_else(word: str, other: str) -> bool:
+    """Whether both words are of the shipped pairs and not each other's half: then they name different people.
+
+    >>> someone_else("son", "father"), someone_else("son", "daughter"), someone_else("son", "kid")
+    (True, False, False)
+    """
+    halves = _halves()
+    return {word.lower(), other.lower()} <= halves.keys() and other.lower() not in halves[word.lower()]
+
+
 def loaded(vectors: Vectors, step: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], float]:
     """(projection of every word onto the unit direction, its spread over the vocabulary)."""
     unit = step / np.float32(np.linalg.norm(step))

@@ -5,20 +5,28 @@ No rule knows a direction, so placebos pass as the direction does; both shares a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from evenhand._model import BoolArray, FloatArray, IntArray
+from evenhand.embeddings import forms
 from evenhand.embeddings._matrix import Matrix, Vectors
 from evenhand.embeddings.dictionary import FUNCTION_WORDS, Pools
 from evenhand.embeddings.directions import loaded
 from evenhand.embeddings.fluency import Contexts
 from evenhand.embeddings.proposals import Proposals
+from evenhand.plans._edits import Edits
+from evenhand.plans._pronouns import gender_of, swap_pronouns
+from evenhand.plans._words import words_of
 from evenhand.plans.alter import Fits, Site
 
 _ENDS = frozenset(".!?…;")
+_BEGINS = re.compile(r"[.!?:…\n]$|(?:^|\s)[@#]\w+:?$")
+"""What stands before the first word of a sentence."""
+_LAST = re.compile(r"\w+$")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,6 +86,81 @@ class Meaning:
             known = [row for row in rows if row is not None]
             self._sums[key] = np.asarray(self.vectors.unit[known].sum(axis=0), dtype=np.float64)
         return self._sums[key]
+
+
+@dataclass(kw_only=True, eq=False)
+class Forms:
+    """Says which candidates fit at a place: of the word's part of speech and inflection there.
+
+    Args:
+        vectors: the words. contexts: the texts. special: rows of words that say the attribute, which
+            are altered even where they look like names.
+    """
+
+    vectors: Vectors
+    contexts: Contexts
+    special: frozenset[int]
+    _tags: dict[int, list[str]] = field(default_factory=dict)
+    _swapped: dict[int, dict[int, str]] = field(default_factory=dict)
+    _fitting: dict[tuple[int, str, bool], BoolArray] = field(default_factory=dict)
+
+    def __call__(self, text: int, site: Site, candidates: Sequence[int]) -> BoolArray:
+        """(candidates,) those that fit."""
+        if gender_of(site.word.lower()) is not None:
+            wanted = self._pronouns(text).get(site.end - len(site.word))
+            return np.array([self.vectors.words[c].lower() == wanted for c in candidates], dtype=np.bool_)
+        if self._name(text, site) or (site.row not in self.special and self._bound(text, site)):
+            return np.zeros(len(candidates), dtype=np.bool_)
+        if text not in self._tags:
+            self._tags[text] = forms.tags_in(self.contexts.tokens[text])
+        tag, *after = self._tags[text][site.token : site.token + 2]
+        before_noun = tag[:1] == "J" and bool(after) and after[0][:1] in ("J", "N")
+        key = site.row, tag, before_noun
+        if key not in self._fitting:
+            fitting = [self._fits(site.row, c, tag, before_noun) for c in candidates]
+            self._fitting[key] = np.array(fitting, dtype=np.bool_)
+        return self._fitting[key]
+
+    def _fits(self, row: int, candidate: int, tag: str, before_noun: bool) -> bool:
+        word, other = self.vectors.words[row], self.vectors.words[candidate]
+        if candidate not in self.special and forms.known_name(other):
+            return False
+        if before_noun and other.lower() in forms.ALONE:
+            return False
+        return forms.same_form(word, other, tag) and (
+            row in self.special or forms.same_kind(word, other, tag)
+        )
+
+    def _bound(self, text: int, site: Site) -> bool:
+        """Part of an expression with the word beside it."""
+        tokens, i = self.contexts.tokens[text], site.token
+        pairs = zip(tokens[max(0, i - 1) : i + 1], tokens[max(1, i) : i + 2], strict=False)
+        return any(forms.compound(*pair) for pair in pairs)
+
+    def _pronouns(self, text: int) -> dict[int, str]:
+        """Where each pronoun of a text begins → what the rewriting makes of it: her → him or his."""
+        if text not in self._swapped:
+            edits = Edits()
+            swap_pronouns(words_of(self.contexts.texts[text]), edits)
+            self._swapped[text] = {begin: new.lower() for (begin, _), (new, _) in edits.spans.items()}
+        return self._swapped[text]
+
+    def _name(self, text: int, site: Site) -> bool:
+        """A known name, an abbreviation, or a capital inside a sentence; one begins behind an @name.
+
+        Words that say the attribute are names only where a capital stands before them, too: Cheetah Girls.
+        """
+        raw = self.contexts.texts[text]
+        before = raw[: site.start].rstrip(" \"'“‘(\t")
+        inside = bool(before) and _BEGINS.search(before) is None
+        if site.row in self.special:
+            last = _LAST.search(before)
+            return site.word.istitle() and inside and last is not None and last[0].istitle()
+        if forms.known_name(site.word):
+            return True
+        if site.word.isupper():
+            return not raw.isupper() and not forms.tags_of(site.word)
+        return site.word[:1].isupper() and inside
 
 
 @dataclass(kw_only=True, eq=False)

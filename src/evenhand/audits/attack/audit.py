@@ -142,7 +142,8 @@ def attack(
         any_form: also accept words of another part of speech or form, and change names. Without it, "he is
             lied" is no alteration, and "her" becomes him or his as the rewriting decides; this needs the
             extra `captions`.
-        antonyms: also accept opposites, such as wrong → right.
+        antonyms: also accept words that say something else, such as wrong → right. That is opposites, words
+            that feel much better or worse, others of a family (son → father) or series (three → four).
         label_words: include or leave (alter no word that flips the label when it stands alone). For this the
             subject is asked every word in question; a lexicon of single words then hardly flips at all.
         strength: length of the step; by default of the sum and difference of unit vectors itself.

@@ -67,7 +67,7 @@ def pursue(door: Callable[..., Result], course: Course, asking: Asking, declared
             laid = field_of(axis, contexts, space, reader, laying)
             attacked.append(attack_axis(laid, goal, course.effort, asking, again=unstable))
         note_texts(course.given, goal, attacked, analysis)
-        note_reading(laying.reading, analysis)
+        note_reading(laying.reading, len(course.space), analysis)
         add_findings(attacked, declared, analysis)
         add_exhibits(attacked, analysis, traces(attacked, goal, asking.trace), fluency=read_by)
     note_asked(asking, analysis)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from evenhand._errors import UsageError
 from evenhand._model import IntArray
 from evenhand.audits.attack.axes import Axis, Placebos, definitional_words, draw_placebos
-from evenhand.audits.attack.readable import Forms, Legible, thinned
+from evenhand.audits.attack.readable import Legible, thinned
 from evenhand.embeddings._matrix import Matrix, Vectors
 from evenhand.embeddings.dictionary import Chosen, Pools, Rules, choose, plain_pools, pools
 from evenhand.embeddings.directions import loaded
@@ -26,7 +26,7 @@ from evenhand.embeddings.fluency import Contexts, Fluency, fluency
 from evenhand.embeddings.proposals import Proposals
 from evenhand.embeddings.proposals import proposals as proposals_of
 from evenhand.plans.alter import Fits, Fluent, Offers, Site, Tagger, fluent, sites_of
-from evenhand.plans.fitting import AllFit, Meaning, Proposed, pass_rates
+from evenhand.plans.fitting import AllFit, Forms, Meaning, Proposed, pass_rates
 from evenhand.subjects.python import from_path
 from evenhand.texts import texts as texts_of
 
@@ -217,7 +217,7 @@ def field_of(
     steps = [d.step for d in drawn.directions]
     rows = {site.row for row in sites for site in row}
     every = _similar(axis, vectors, rows, steps, laying, words)
-    pool = thinned(every, vectors, laying.reading)
+    pool = thinned(every, vectors, laying.reading, axis.sides[0], laying.extra)
     if laying.dictionary == "seed":
         rules = _plain(rules)
     best = rules if laying.proposals is None else replace(rules, n=len(vectors))

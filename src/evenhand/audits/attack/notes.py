@@ -15,6 +15,8 @@ from evenhand.audits.attack.readable import Legible
 from evenhand.plans.goal import Goal
 from evenhand.texts import Texts
 
+FEW_WORDS = 10_000
+"""Words with vectors below which a note says how flips read with few words: between the two sets measured."""
 LEANS = 0.2
 """Correlation of a direction with frequency from which it is told, where the placebos have less."""
 
@@ -74,7 +76,15 @@ def note_texts(given: Texts, goal: Goal, attacked: Sequence[Attacked], analysis:
             )
 
 
-def note_reading(reading: Legible, analysis: Analysis) -> None:
+def note_reading(reading: Legible, words: int, analysis: Analysis) -> None:
+    """What is known of how alterations read; `words` have a vector."""
+    if words < FEW_WORDS:
+        text = (
+            f"Only {words:,} words have a vector. Alterations out of few words in short vectors seldom read"
+            " well (29 % of 48 flips, with 2,446 words of 50 numbers; 92 % of 112, with 21,719 of 384): judge"
+            " flips with evenhand annotation, or take larger vectors."
+        )
+        analysis.note("few-vectors", text)
     if reading.untold:
         text = (
             "Parts of speech and inflections are not known, so alterations may be ungrammatical: install"

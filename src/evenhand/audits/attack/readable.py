@@ -5,9 +5,8 @@ All of it is decided on the unchanged text and whatever the direction, so that i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,16 +15,13 @@ from evenhand._model import BoolArray, FloatArray, IntArray
 from evenhand.embeddings import forms
 from evenhand.embeddings._matrix import Vectors
 from evenhand.embeddings.dictionary import Pools
-from evenhand.embeddings.fluency import Contexts
-from evenhand.plans._edits import Edits
-from evenhand.plans._pronouns import gender_of, swap_pronouns
-from evenhand.plans._words import words_of
-from evenhand.plans.alter import Site
+from evenhand.embeddings.directions import Direction, someone_else
+from evenhand.embeddings.feelings import feelings
 from evenhand.plans.goal import Goal
 
 Columns = Callable[[list[str]], Mapping[str, FloatArray]]
-_BEGINS = re.compile(r"[.!?:…\n]$|(?:^|\s)[@#]\w+:?$")
-"""What stands before the first word of a sentence."""
+MOST_FELT = 2.0
+"""Difference in feeling, on VADER's scale from −4 to 4, from which a word says something else."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,15 +70,30 @@ def reading_of(dictionary: str, *, any_form: bool, antonyms: bool, label_words: 
     )
 
 
-def thinned(pool: Pools, vectors: Vectors, reading: Legible) -> Pools:
-    """The pool without opposites and without words that carry the label by themselves."""
+def thinned(
+    pool: Pools, vectors: Vectors, reading: Legible, side: Direction, extra: Sequence[str] = ()
+) -> Pools:
+    """The pool without opposites, other people, and words that carry the label by themselves.
+
+    Args:
+        side: a direction; its words are no opposites of one another (old → young), nor are its pairs other
+            people. extra: further words that say the attribute.
+    """
     source = pool.sources[pool.source]
     listed = list(zip(source.tolist(), pool.candidate.tolist(), strict=True))
     rules: dict[str, BoolArray] = {}
     if reading.opposites:
-        rules["opposites"] = np.array(
-            [not forms.contrary(vectors.words[w], vectors.words[c]) for w, c in listed], dtype=np.bool_
-        )
+        pairs = [(vectors.words[w].lower(), vectors.words[c].lower()) for w, c in listed]
+        own = frozenset(w.lower() for w in (*side.words, *extra))
+        asked = {frozenset((a.lower(), b.lower())) for a, b in side.pairs}
+        alike = [own.issuperset(pair) or not forms.contrary(*pair) for pair in pairs]
+        apart = [own.issuperset(pair) or not forms.of_a_series(*pair) for pair in pairs]
+        same = [frozenset(pair) in asked or not someone_else(*pair) for pair in pairs]
+        rules["opposites"] = np.array(alike, dtype=np.bool_)
+        rules["another of a series: three → four"] = np.array(apart, dtype=np.bool_)
+        felt = feelings(vectors)
+        rules["much kinder or harsher"] = ~(np.abs(felt[source] - felt[pool.candidate]) > MOST_FELT)
+        rules["someone else: son → father"] = np.array(same, dtype=np.bool_)
     if reading.bare is not None and listed:
         rules["flip the label by themselves"] = ~_flipping(source, pool.candidate, vectors, *reading.bare)
     alive, dropped = np.ones(len(source), dtype=np.bool_), dict(pool.dropped)
@@ -109,51 +120,3 @@ def _flipping(source: IntArray, candidate: IntArray, vectors: Vectors, goal: Goa
     if goal.amount:
         return np.asarray(np.abs(after[:, 0] - before[:, 0]) >= goal.amount)
     return np.asarray(goal.labels_of(before) != goal.labels_of(after))
-
-
-@dataclass(kw_only=True, eq=False)
-class Forms:
-    """Says which candidates fit at a place: of the word's part of speech and inflection there.
-
-    Args:
-        vectors: the words. contexts: the texts. special: rows of words that say the attribute, which
-            are altered even where they look like names.
-    """
-
-    vectors: Vectors
-    contexts: Contexts
-    special: frozenset[int]
-    _tags: dict[int, list[str]] = field(default_factory=dict)
-    _swapped: dict[int, dict[int, str]] = field(default_factory=dict)
-    _fitting: dict[tuple[int, str], BoolArray] = field(default_factory=dict)
-
-    def __call__(self, text: int, site: Site, candidates: Sequence[int]) -> BoolArray:
-        """(candidates,) those that fit."""
-        if gender_of(site.word.lower()) is not None:
-            wanted = self._pronouns(text).get(site.end - len(site.word))
-            return np.array([self.vectors.words[c].lower() == wanted for c in candidates], dtype=np.bool_)
-        if site.row not in self.special and self._name(text, site):
-            return np.zeros(len(candidates), dtype=np.bool_)
-        if text not in self._tags:
-            self._tags[text] = forms.tags_in(self.contexts.tokens[text])
-        key = site.row, self._tags[text][site.token]
-        if key not in self._fitting:
-            word = self.vectors.words[site.row]
-            fitting = [forms.same_form(word, self.vectors.words[c], key[1]) for c in candidates]
-            self._fitting[key] = np.array(fitting, dtype=np.bool_)
-        return self._fitting[key]
-
-    def _pronouns(self, text: int) -> dict[int, str]:
-        """Where each pronoun of a text begins → what the rewriting makes of it: her → him or his."""
-        if text not in self._swapped:
-            edits = Edits()
-            swap_pronouns(words_of(self.contexts.texts[text]), edits)
-            self._swapped[text] = {begin: new.lower() for (begin, _), (new, _) in edits.spans.items()}
-        return self._swapped[text]
-
-    def _name(self, text: int, site: Site) -> bool:
-        """A capital inside a sentence, and not in every letter; behind an @name a sentence begins."""
-        if not site.word[:1].isupper() or site.word.isupper():
-            return False
-        before = self.contexts.texts[text][: site.start].rstrip(" \"'“‘(\t")
-        return bool(before) and _BEGINS.search(before) is None
