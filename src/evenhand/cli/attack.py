@@ -78,7 +78,7 @@ def attack(
     proposals: Annotated[int, Option(help="Words that a model proposes for a place.", min=1)] = 50,
     n: Annotated[int, Option("--neighbours", help="Most candidates for a word.", min=1)] = 8,
     min_similarity: shared.MinSimilarity = 0.5,
-    min_gain: shared.MinGain = 0.5,
+    min_gain: shared.MinGain = 0.1,
     max_rank: Annotated[int, Option(help="A candidate is among so many nearest words.", min=1)] = 50,
     max_target: Annotated[int, Option(help="Most words that one candidate may stand for.", min=1)] = 40,
     min_sentence_similarity: Annotated[

@@ -85,7 +85,7 @@ def neighbours(
     direction: Annotated[list[str] | None, Option(help="e.g. woman-man; may be repeated.")] = None,
     n: Annotated[int, Option("-n", help="How many.", min=1)] = 10,
     min_similarity: shared.MinSimilarity = 0.5,
-    min_gain: shared.MinGain = 0.5,
+    min_gain: shared.MinGain = 0.1,
     plain: Annotated[
         bool, Option("--plain", help="Only by cosine with the shifted vector, without any rule.")
     ] = False,

@@ -61,7 +61,7 @@ class Rules:
 
     n: int = 8
     min_similarity: float = 0.5
-    min_gain: float = 0.5
+    min_gain: float = 0.1
     max_rank: int = 50
     max_target: int | None = 40
     inflections: bool = False

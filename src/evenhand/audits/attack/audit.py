@@ -57,7 +57,7 @@ def attack(
     proposals: int = 50,
     n: int = 8,
     min_similarity: float = 0.5,
-    min_gain: float = 0.5,
+    min_gain: float = 0.1,
     max_rank: int = 50,
     max_target: int | None = 40,
     min_sentence_similarity: float = -1.0,
