@@ -215,6 +215,7 @@ def test_the_doubt_is_stated_and_doubtful_groups_are_warned_of() -> None:
     notes = {note.slug: note for note in result.notes}
     assert notes["doubtful-names"].level == "warning"
     assert "Nb 0.40" in notes["doubtful-names"].text
+    assert max(map(len, notes["doubtful-names"].text.split(". "))) <= 160, "or the page cuts the sentence"
     table = {row["group"]: row for row in result.exhibits["names by race"].rows()}
     assert table["white"]["likelier of another group"] == 1
     white = [row["race:white"] for row in rows if row["race"] == "white"]

@@ -21,8 +21,8 @@ from evenhand.stats.few_units import Pair, unit_means, with_hidden
 
 DOUBTFUL = 0.8
 """Mean chance of a group's names below which there is a warning."""
-SHOWN = 5
-"""Least sure names that are named."""
+SHOWN, NAMED = 5, 2
+"""Least sure names in the table of a group, and in the warning."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -182,14 +182,16 @@ def note_doubt(chances: Mapping[str, NameChances], word: str, analysis: Analysis
         said = f"{attribute}: the {word}s are of their groups by chances (mean chance {means})."
         analysis.note("names-by-chance", said + way)
         title = f"How surely the {word}s are of their groups: {attribute}"
-        analysis.show({f"names by {attribute}": Exhibit.of(title, rows)})
+        meant = f"Doubtful: a mean chance below {DOUBTFUL:g}, or {word}s of which another group is likelier."
+        analysis.show({f"names by {attribute}": Exhibit.of(title, rows, note=meant)})
         if doubtful := [row for row in rows if row["doubtful"]]:
-            least = "; ".join(f"{row['group']}: {row['least sure']}" for row in doubtful)
+            least = "; ".join(
+                f"{row['group']}: {', '.join(str(row['least sure']).split(', ')[:NAMED])}" for row in doubtful
+            )
             analysis.note(
                 "doubtful-names",
-                f"{attribute}: {word}s are doubtful where their mean chance is less than {DOUBTFUL:g}, or"
-                f" where another group is likelier. The least sure: {least}. Where scores follow the"
-                " group, the gap between such names is smaller than that between the groups.",
+                f"{attribute}: some groups' {word}s are doubtful ({least}). Where scores follow the group,"
+                " the gap between such names is smaller than that between the groups.",
                 warning=True,
             )
 
